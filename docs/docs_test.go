@@ -96,3 +96,68 @@ func TestGoBlocks(t *testing.T) {
 		}
 	}
 }
+
+var (
+	link    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	fences  = regexp.MustCompile("(?ms)^```.*?^```$")
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestLinks follows the links of the documents to files, pictures and headings, and finds each picture shown.
+func TestLinks(t *testing.T) {
+	names, err := filepath.Glob("*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	names = append(names, filepath.Join(root, "README.md"))
+	texts, has := map[string]string{}, map[string]map[string]bool{}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = fences.ReplaceAllString(string(text), "")
+		has[name] = headings(texts[name])
+	}
+	shown := map[string]bool{}
+	for _, name := range names {
+		for _, m := range link.FindAllStringSubmatch(texts[name], -1) {
+			to, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(to, ":") {
+				continue // elsewhere
+			}
+			file := name
+			if to != "" {
+				file = filepath.Join(filepath.Dir(name), to)
+			}
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, m[1])
+				continue
+			}
+			shown[filepath.Base(file)] = true
+			if anchor != "" && has[file] != nil && !has[file][anchor] {
+				t.Errorf("%s links to %s, which has no such heading", name, m[1])
+			}
+		}
+	}
+	pictures, err := filepath.Glob(filepath.Join("pictures", "*"))
+	if err != nil || len(pictures) == 0 {
+		t.Fatal(pictures, err)
+	}
+	for _, p := range pictures {
+		if !shown[filepath.Base(p)] {
+			t.Errorf("no document shows %s", p)
+		}
+	}
+}
+
+// headings are the headings of a document, by the names that links give them.
+func headings(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		name := dropped.ReplaceAllString(strings.ToLower(link.ReplaceAllString(m[1], "")), "")
+		names[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return names
+}

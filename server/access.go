@@ -134,7 +134,7 @@ func (p *plugins) start(context.Context) (err error) {
 	p.services = &service.Finder{Addresses: o.Services, Endpoints: p.options.Aggregator.Endpoints, Self: p.home.address}
 	p.Plugins, err = admission.New(admission.Config{
 		Selection: o.Selection, Tolerations: o.Tolerations, Authorizer: p.authorization.Authorizer,
-		Services: p.services, Kept: p.objects, File: o.File,
+		Services: p.services, Kept: p.objects, File: o.File, Observe: p.options.Observe,
 		Process: p.journeys.Process(), Registry: p.metrics.Registry, Log: p.log,
 	})
 	return err

@@ -498,7 +498,8 @@ func TestAuditModes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{audit.ModeBlocking, audit.ModeBlockingStrict} {
 		c := collect(t)
-		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode, o.Limits.RequestTimeout = mode, 6*time.Second }))
+		// The request to a webhook that hangs takes as long, and all others have as long, also on a busy machine.
+		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode, o.Limits.RequestTimeout = mode, 20*time.Second }))
 		rejected := r.figure(t, "apiserver_audit_requests_rejected_total")
 		if code := r.getConfigMap(t, "a"); code != 404 || len(c.names()) != 2 {
 			t.Errorf("%s: %d, and the webhook has %v when the request is answered", mode, code, c.names())

@@ -295,7 +295,7 @@ func TestQuietCaches(t *testing.T) {
 // awaitCache reads a resource until its cache is filled.
 func (r *running) awaitCache(t *testing.T, resource string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); r.caches(t, "")[resource].Status.State != v1alpha1.CacheFresh; {
+	for deadline := time.Now().Add(3 * time.Minute); r.caches(t, "")[resource].Status.State != v1alpha1.CacheFresh; {
 		if res, body := ask(t, r.httpClient(t), "GET", r.URL+"/api/v1/"+resource, nil); res.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s", resource, body)
 		}

@@ -54,7 +54,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("%+v", j.Spec)
 		}
 	}
-	lines := story.Tell(created, lang.English)
+	lines := story.Tell(created, lang.English).Lines()
 	want := "Then kx/naming-controller did update customresourcedefinitions/status at revision "
 	if !slices.ContainsFunc(lines, func(l story.Line) bool { return len(l.Text) > len(want) && l.Text[:len(want)] == want }) {
 		t.Errorf("the story of the create does not tell of it: %+v", lines)

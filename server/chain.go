@@ -123,6 +123,7 @@ func (c *chain) createAPIExtensionsServer(delegate http.Handler) error {
 		MaxObjectFields:     limits.MaxObjectFields,
 		Services:            c.plugins.services,
 		Limits:              crdschema.Limits{Bytes: limits.MaxDefaultBytes, Steps: limits.MaxValidationSteps},
+		Observe:             c.options.Observe,
 		Delegate:            delegate,
 	})
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *chain) CreateKubeAPIServer(delegate http.Handler, enabled endpoint.APIR
 	group := kxapi.NewAPIGroupInfo(kxapi.Config{
 		Journeys: c.journeys, Reasons: Reasons(), Caches: &c.storage.caches, Compact: c.storage.compact, Etcd: c.storage.below,
 		Moments: c.storage.moments, Servers: c.servers, Controllers: c.controllers.Load, Authorizer: c.authorization.Authorizer,
-		Source: Source(), Fair: c.options.Limits.PriorityAndFairness, Allow: c.options.Allow,
+		Source: Source(), Fair: c.options.Limits.PriorityAndFairness, Allow: c.options.Allow, Rewinds: c.rewinds(),
 	})
 	if err := s.InstallAPIGroup(&group); err != nil {
 		return err
@@ -175,14 +176,14 @@ func (c *chain) installOwn() error {
 			return fmt.Errorf("the API group %q is built in: choose another name for your own", provider.GroupName())
 		}
 	}
-	return c.kube.InstallAPIs(everything{}, c.storage.getter, c.own...)
+	return c.kube.InstallAPIs(allEnabled{}, c.storage.getter, c.own...)
 }
 
-// everything enables every resource.
-type everything struct{}
+// allEnabled enables every resource.
+type allEnabled struct{}
 
-func (everything) ResourceEnabled(schema.GroupVersionResource) bool { return true }
-func (everything) AnyResourceForGroupEnabled(string) bool           { return true }
+func (allEnabled) ResourceEnabled(schema.GroupVersionResource) bool { return true }
+func (allEnabled) AnyResourceForGroupEnabled(string) bool           { return true }
 
 // Journeys and the server's own map give the servers of the chain these names.
 const aggregatorName, kubeName, apiExtensionsName, customResourcesName = "aggregator", "kube", "apiextensions", "custom-resources"
@@ -210,8 +211,8 @@ func (c *chain) newGenericAPIServer(name string, delegate http.Handler) *endpoin
 func (c *chain) servers() []kxapi.Server {
 	known := []kxapi.Server{
 		{Name: aggregatorName, Handler: c.aggregator},
-		{Name: kubeName, Handler: c.kube.Router, Installed: c.kube.Installed},
-		{Name: apiExtensionsName, Handler: c.apiExtensions.Router, Installed: c.apiExtensions.Installed},
+		{Name: kubeName, Handler: c.kube.Router, Installed: c.kube.Installations},
+		{Name: apiExtensionsName, Handler: c.apiExtensions.Router, Installed: c.apiExtensions.Installations},
 		{Name: customResourcesName, Handler: c.customResources, Definitions: c.customResources.Structure},
 	}
 	var chain []kxapi.Server

@@ -47,7 +47,7 @@ import (
 )
 
 // patience bounds what tests wait for; none waits for it to pass.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 // until waits until the answer is yes.
 func until(t testing.TB, what string, yes func() bool) {

@@ -276,7 +276,7 @@ func TestScopeChanges(t *testing.T) {
 // TestManyDefinitions installs many at once: all are established, and all are published.
 func TestManyDefinitions(t *testing.T) {
 	t.Parallel()
-	r := start(t, func(o *options.Options) { o.Limits.RequestTimeout = patience }) // the race detector makes OpenAPI slow
+	r := start(t)
 	const n = 60
 	var made sync.WaitGroup
 	var failures sync.Map

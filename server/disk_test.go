@@ -369,7 +369,7 @@ func TestEtcdOfAnother(t *testing.T) {
 // fill puts values into the etcd of a data directory that no server has open.
 func fill(t *testing.T, dir string, values map[string]string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	etcd, err := embedded.Start(ctx, embedded.Config{Dir: filepath.Join(dir, "etcd"), Ephemeral: true, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)

@@ -2,7 +2,8 @@
 //
 // It owns three things:
 //
-//   - The parts of a server (parts, in server.go), in the order in which they start: [Start], [Server.Stop].
+//   - The parts of a server (parts, in server.go), in the order in which they start: [Start], [Server.Stop]. [Run]
+//     does both, for kx serve; [Serve] does what kx serve does, in the process of a test.
 //   - The chain of servers (CreateServerChain): the aggregator, the kube server, and the apiextensions server with the
 //     custom resources. Each passes on the requests that it does not serve.
 //   - The paths beside the APIs: health, version, metrics, discovery, OpenAPI.

@@ -31,8 +31,8 @@ func secretOf(name string) string {
 	return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(name[len(name)-1:], 32)))
 }
 
-// everything is a configuration of all resources with these keys, or with another provider before them.
-func everything(before string, keys ...string) string {
+// allEnabled is a configuration of all resources with these keys, or with another provider before them.
+func allEnabled(before string, keys ...string) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n- resources: ['*.*']\n  providers:\n" + before)
 	if len(keys) > 0 {
@@ -149,8 +149,8 @@ func TestEncryptionReload(t *testing.T) {
 	ctx := within(t)
 	etcd := (&rival{}).startEtcd(t)
 	on := func(o *options.Options) { o.Etcd.Servers = []string{etcd} }
-	a := startReloading(t, everything("", "key1"), on)
-	b := startReloading(t, everything("", "key1"), on)
+	a := startReloading(t, allEnabled("", "key1"), on)
+	b := startReloading(t, allEnabled("", "key1"), on)
 	both := []*kubernetes.Clientset{a.admin(t), b.admin(t)}
 	const objects = 20
 	secret := func(i int) *corev1.Secret {
@@ -211,9 +211,9 @@ func TestEncryptionReload(t *testing.T) {
 			}
 		}
 	}
-	reload(t, everything("", "key1", "key2"), a, b)
+	reload(t, allEnabled("", "key1", "key2"), a, b)
 	readable()
-	reload(t, everything("", "key2", "key1"), a, b)
+	reload(t, allEnabled("", "key2", "key1"), a, b)
 	readable()
 	_, err := both[1].CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{ObjectMeta: named("new")}, metav1.CreateOptions{})
 	must(t, err)
@@ -233,7 +233,7 @@ func TestEncryptionReload(t *testing.T) {
 	}
 	stop()
 	loading.Wait()
-	reload(t, everything("", "key2"), a, b)
+	reload(t, allEnabled("", "key2"), a, b)
 	readable()
 	last := secret(99)
 	_, err = both[0].CoreV1().Secrets("default").Create(ctx, last, metav1.CreateOptions{})
@@ -268,7 +268,7 @@ func TestEncryptionReload(t *testing.T) {
 func TestEncryptionReloadBroken(t *testing.T) {
 	t.Parallel()
 	ctx := within(t)
-	good := everything("", "key1")
+	good := allEnabled("", "key1")
 	s := startReloading(t, good)
 	secrets := s.admin(t).CoreV1().Secrets("default")
 	failures := 0
@@ -312,8 +312,8 @@ func TestEncryptionReloadHeals(t *testing.T) {
 		o.Access.TokenAuthFile = filepath.Join(t.TempDir(), "tokens.csv")
 		must(t, os.WriteFile(o.Access.TokenAuthFile, []byte("token-of-ann,ann,ann\n"), 0o600))
 	}
-	late := startReloading(t, everything("", "key1"), on)
-	early := startReloading(t, everything("", "key2", "key1"), on)
+	late := startReloading(t, allEnabled("", "key1"), on)
+	early := startReloading(t, allEnabled("", "key2", "key1"), on)
 	maps := late.admin(t).CoreV1().ConfigMaps("default")
 	_, err := maps.List(ctx, metav1.ListOptions{ResourceVersion: "0"}) // its cache begins
 	must(t, err)
@@ -335,7 +335,7 @@ func TestEncryptionReloadHeals(t *testing.T) {
 	if _, err := maps.Get(ctx, "c", metav1.GetOptions{}); err == nil {
 		t.Fatal("it is read without its key")
 	}
-	reload(t, everything("", "key1", "key2"), late)
+	reload(t, allEnabled("", "key1", "key2"), late)
 	config := restclient.AnonymousClientConfig(late.config)
 	config.BearerToken = "token-of-ann"
 	ann, err := kubernetes.NewForConfig(config)
@@ -362,7 +362,7 @@ func TestEncryptionReloadPlugin(t *testing.T) {
 	provider := func(name string, p *kmstest.Plugin) string {
 		return fmt.Sprintf("  - kms: {apiVersion: v2, name: %s, endpoint: %q, timeout: 1m}\n", name, p.Endpoint())
 	}
-	s := startReloading(t, everything(provider("first", first)))
+	s := startReloading(t, allEnabled(provider("first", first)))
 	secrets := s.admin(t).CoreV1().Secrets("default")
 	create := func(name, want string) {
 		t.Helper()
@@ -378,7 +378,7 @@ func TestEncryptionReloadPlugin(t *testing.T) {
 		return code == http.StatusOK && strings.Contains(body, "[+]kms-providers ok") && strings.Contains(body, "[+]encryption ok")
 	})
 	second.Say("dizzy", "v2")
-	both := everything(provider("second", second) + provider("first", first))
+	both := allEnabled(provider("second", second) + provider("first", first))
 	s.replace(t, both)
 	until(t, "the server says that the plugin is not well", func() bool {
 		code, _ := s.read(t, "/readyz/encryption")
@@ -392,7 +392,7 @@ func TestEncryptionReloadPlugin(t *testing.T) {
 		_, err := secrets.Patch(ctx, name, "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{})
 		must(t, err)
 	}
-	reload(t, everything(provider("second", second)), s)
+	reload(t, allEnabled(provider("second", second)), s)
 	first.Stop()
 	list, err := secrets.List(ctx, metav1.ListOptions{})
 	must(t, err)

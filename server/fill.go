@@ -10,10 +10,10 @@ import (
 	"github.com/kx-apiserver/kx/store/cacher"
 )
 
-// filling tracks the caches that a start fills with --watch-cache-prefill, including those of custom resources, so that
+// prefill tracks the caches that a start fills with --watch-cache-prefill, including those of custom resources, so that
 // the first request for a resource finds its cache full. Caches of later resources don't affect readiness. Without that
 // flag the start fills no caches, and readiness waits for none.
-type filling struct {
+type prefill struct {
 	caches *cacher.Caches
 	over   atomic.Bool
 }
@@ -31,7 +31,7 @@ func (s *Server) fill(context.Context) error {
 
 // run calls warm, which starts all caches, and waits until they are filled. It does not wait for a cache that ends
 // meanwhile.
-func (f *filling) run(ctx context.Context, warm func(context.Context)) {
+func (f *prefill) run(ctx context.Context, warm func(context.Context)) {
 	warm(ctx)
 	for _, c := range f.caches.List() {
 		_ = c.WaitUntilReady(ctx)
@@ -41,7 +41,7 @@ func (f *filling) run(ctx context.Context, warm func(context.Context)) {
 
 // check names the caches that are not filled, if they are the reason that the server is not ready. ready is the
 // readiness check of the storages.
-func (f *filling) check(ready func() error) error {
+func (f *prefill) check(ready func() error) error {
 	err := ready()
 	if err == nil && f.over.Load() {
 		return nil
@@ -58,13 +58,13 @@ func (f *filling) check(ready func() error) error {
 	case len(missing) == 0:
 		return err
 	}
-	return health.Reason("watch caches that are not filled: " + listed(missing))
+	return health.Reason("watch caches that are not filled: " + joinNames(missing))
 }
 
 // mostListed limits the caches that an error names.
 const mostListed = 20
 
-func listed(names []string) string {
+func joinNames(names []string) string {
 	more := ""
 	if n := len(names) - mostListed; n > 0 {
 		names, more = names[:mostListed], fmt.Sprintf(" and %d more", n)

@@ -26,7 +26,7 @@ import (
 // TestNotFilled asks a server that fills all caches, and whose etcd can't be read why it is not ready.
 func TestNotFilled(t *testing.T) {
 	client := embedtest.New(t).Client()
-	compactor := etcd3.StartCompactor(client, 0, nil)
+	compactor := etcd3.StartCompactor(client, 0, nil, nil)
 	t.Cleanup(compactor.Stop)
 	newObject := func() runtime.Object { return &unstructured.Unstructured{Object: map[string]any{}} }
 	resource := schema.GroupResource{Group: "example.com", Resource: "pandas"}
@@ -50,7 +50,7 @@ func TestNotFilled(t *testing.T) {
 	}
 	t.Cleanup(c.Stop)
 
-	f := &filling{caches: &cacher.Caches{}}
+	f := &prefill{caches: &cacher.Caches{}}
 	remove := f.caches.Add(c)
 	check := health.Check{Name: "storage-readiness", Run: func(context.Context) error { return f.check(func() error { return nil }) }}
 	endpoint := health.NewEndpoint("/readyz", slog.New(slog.DiscardHandler), nil, check)
@@ -81,10 +81,10 @@ func TestNotFilled(t *testing.T) {
 }
 
 func TestListed(t *testing.T) {
-	if got := listed([]string{"a", "b"}); got != "a, b" {
+	if got := joinNames([]string{"a", "b"}); got != "a, b" {
 		t.Error(got)
 	}
-	if got := listed(strings.Split(strings.Repeat("x ", mostListed+2)+"x", " ")); !strings.HasSuffix(got, ", x and 3 more") {
+	if got := joinNames(strings.Split(strings.Repeat("x ", mostListed+2)+"x", " ")); !strings.HasSuffix(got, ", x and 3 more") {
 		t.Error(got)
 	}
 }

@@ -47,14 +47,14 @@ func (s *Server) hooks() []health.Check {
 		// The aggregator knows the API services, and has begun to check, list and describe what is behind them. The
 		// server's own versions have API services, with a status.
 		[]health.Check{hook("start-kube-aggregator-informers", services.Ready)},
-		initial(hook("apiservice-status-local-available-controller", controllers.Registered)),
+		initial(hook("apiservice-status-local-available-controller", controllers.CheckRegistered)),
 		[]health.Check{
 			hook("apiservice-status-remote-available-controller", services.Ready),
 			hook("apiservice-registration-controller", services.Ready),
 		},
 		// A kube-apiserver does not count the second one among its post-start hooks.
-		initial(hook("kube-apiserver-autoregistration", controllers.Registered),
-			health.Check{Name: "autoregister-completion", Run: controllers.Registered}),
+		initial(hook("kube-apiserver-autoregistration", controllers.CheckRegistered),
+			health.Check{Name: "autoregister-completion", Run: controllers.CheckRegistered}),
 		[]health.Check{hook("apiservice-openapi-controller", services.Ready)},
 	)
 }

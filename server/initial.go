@@ -54,7 +54,7 @@ func (s *Server) startTasks(context.Context) error {
 		return fmt.Errorf("--service-cluster-ip-range: %w", err)
 	}
 	config.ServiceIPs = ips.Masked()
-	if config.Address, err = advertised(s.options, s.home.address); err != nil {
+	if config.Address, err = advertisedAddress(s.options, s.home.address); err != nil {
 		s.log.Info("this server is no endpoint of the service kubernetes: --advertise-address says at which address it can be reached",
 			"reason", err)
 	}
@@ -82,11 +82,11 @@ func leaseStorage(getter backend.RESTOptionsGetter) (store.Interface, backend.De
 	return backend.NewRawStorage(opts.StorageConfig, newLease, newList, bootstrap.LeasesPrefix)
 }
 
-// advertised returns the address at which clients in the cluster reach this server. --advertise-address sets it. Else
-// it is the address that the server listens on, or this machine's address on its network if that is the address of all
-// interfaces. A server on loopback is reachable only from this machine: the result is an error and an address with a
-// port only.
-func advertised(o *options.Options, listens string) (netip.AddrPort, error) {
+// advertisedAddress returns the address at which clients in the cluster reach this server. --advertise-address sets it.
+// Else it is the address that the server listens on, or this machine's address on its network if that is the address of
+// all interfaces. A server on loopback is reachable only from this machine: the result is an error and an address with
+// a port only.
+func advertisedAddress(o *options.Options, listens string) (netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(listens)
 	if err != nil {
 		return netip.AddrPort{}, err

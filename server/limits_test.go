@@ -85,6 +85,12 @@ func TestSeats(t *testing.T) {
 		answered <- res.StatusCode
 	}()
 
+	// A request takes its seat before it meets the fault, which another would meet instead.
+	until(t, "the request that takes the seat is slow", func() bool {
+		var slow v1alpha1.Fault
+		r.kx(t, "GET", "faults/slow", nil, 200, &slow)
+		return slow.Status.Hits > 0
+	})
 	anyone := r.anyone(t)
 	var res *http.Response
 	var data []byte

@@ -31,8 +31,8 @@ func watchLog(log *slog.Logger) *logWatch {
 	return w
 }
 
-// Ready returns an error while the log is stuck.
-func (w *logWatch) Ready(context.Context) error {
+// ready returns an error while the log is stuck.
+func (w *logWatch) ready(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.writing > 0 && time.Since(w.progress) > stuckAfter {

@@ -16,16 +16,16 @@ func TestStuckLog(t *testing.T) {
 		watch := watchLog(slog.New(slog.NewTextHandler(to, nil)))
 		go watch.logger.With("a", 1).WithGroup("b").Info("one")
 		synctest.Wait()
-		if err := watch.Ready(t.Context()); err != nil {
+		if err := watch.ready(t.Context()); err != nil {
 			t.Errorf("at once: %v", err)
 		}
 		time.Sleep(stuckAfter + 1)
-		if err := watch.Ready(t.Context()); err == nil {
+		if err := watch.ready(t.Context()); err == nil {
 			t.Error("a stuck log is ready")
 		}
 		go io.Copy(io.Discard, from)
 		synctest.Wait()
-		if err := watch.Ready(t.Context()); err != nil {
+		if err := watch.ready(t.Context()); err != nil {
 			t.Errorf("a log that goes on: %v", err)
 		}
 		to.Close()

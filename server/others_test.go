@@ -87,6 +87,9 @@ jwt:
 	secret("ended1", func(s *corev1.Secret) { s.StringData["expiration"] = "2020-01-01T00:00:00Z" })
 	secret("sign01", func(s *corev1.Secret) { s.StringData["usage-bootstrap-authentication"] = "True" })
 	secret("group1", func(s *corev1.Secret) { s.StringData["auth-extra-groups"] = "system:bootstrappers:a,system:masters" })
+	long := "system:bootstrappers:" + strings.Repeat("a", 256)
+	secret("group2", func(s *corev1.Secret) { s.StringData["auth-extra-groups"] = long })
+	secret("group3", func(s *corev1.Secret) { s.StringData["auth-extra-groups"] = long + "a" })
 
 	client := r.anyone(t)
 	look := func(path, token string) (code int, why, failure string) {
@@ -130,6 +133,8 @@ jwt:
 		{"/version", "ended1." + word, 401, "expiration" + in + "ended1 it has ended", "invalid bearer token"},
 		{"/version", "sign01." + word, 401, "bootstrap-token-sign01 does not have usage-bootstrap-authentication as true", "invalid bearer token"},
 		{"/version", "group1." + word, 401, "auth-extra-groups" + in + "group1 has more than groups", "invalid bearer token"},
+		{"/version", "group2." + word, 403, "by the bootstrap token" + in + "group2", ""},
+		{"/version", "group3." + word, 401, "auth-extra-groups" + in + "group3 has more than groups", "invalid bearer token"},
 		{"/version", one.Token(t, nil), 403, "by a token of the issuer " + one.URL, ""},
 		{"/version", one.Token(t, map[string]any{"aud": "vault"}), 401, "the token is to be of the issuer " + one.URL + ", and does not hold", `expected audience "kx" got ["vault"]`},
 		{"/version", stranger.Token(t, map[string]any{"iss": "https://127.0.0.1:1"}), 401,
@@ -149,7 +154,7 @@ jwt:
 			t.Errorf("%q", why)
 		}
 	}
-	if text := logged.String(); strings.Contains(text, word[:15]) || !strings.Contains(text, `doubt="a bootstrap token, and by expiration of the Secret kube-system/bootstrap-token-ended1 it has ended"`) {
+	if text := logged.String(); strings.Contains(text, word[:15]) || !strings.Contains(text, `rejection="a bootstrap token, and by expiration of the Secret kube-system/bootstrap-token-ended1 it has ended"`) {
 		t.Errorf("the log: %s", text)
 	}
 	if status := r.review(t, "ended1."+word); status.Authenticated || status.Error != "invalid bearer token" {

@@ -161,12 +161,12 @@ func (s creates) Create(ctx context.Context, obj runtime.Object, validate rest.V
 
 type updates struct{ creates }
 
-func (s updates) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
-	_ rest.ValidateObjectUpdateFunc, forceAllowCreate bool, _ *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (s updates) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	_ *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, err := s.find(name)
-	if err != nil && !forceAllowCreate {
+	if err != nil && !admit.ForceAllowCreate {
 		return nil, false, err
 	}
 	event := watch.Modified
@@ -497,7 +497,7 @@ func TestOwnRefused(t *testing.T) {
 			}
 			s, err := server.Start(t.Context(), o, slog.New(slog.DiscardHandler), own...)
 			if err == nil {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 				defer cancel()
 				_ = s.Stop(ctx)
 			}

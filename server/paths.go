@@ -54,7 +54,7 @@ func (s *Server) checks() (healthz, livez, readyz []health.Check) {
 		access = slices.Insert(access, 0, health.Check{Name: "authentication", Run: s.authentication.Ready})
 	}
 	var controllers []health.Check
-	for _, name := range controller.Known() {
+	for _, name := range controller.Names() {
 		if s.options.Controllers.Has(name) {
 			controllers = append(controllers, health.Check{Name: "controller/" + name, Run: s.chain.controllers.Load().Ready})
 		}
@@ -72,7 +72,7 @@ func (s *Server) checks() (healthz, livez, readyz []health.Check) {
 	if s.backups != nil {
 		access = append(access, health.Check{Name: "backup", Run: s.backups.Ready})
 	}
-	logs := health.Check{Name: "log", Run: s.logs.Ready}
+	logs := health.Check{Name: "log", Run: s.logs.ready}
 	synced := health.Check{Name: "informer-sync", Run: func(ctx context.Context) error {
 		return errors.Join(s.authorization.roles.Ready(ctx), s.plugins.objects.Ready(ctx))
 	}}

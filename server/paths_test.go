@@ -46,7 +46,7 @@ func TestChecks(t *testing.T) {
 		for line := range strings.Lines(strings.TrimSuffix(string(body), endpoint+" check passed\n")) {
 			name := strings.TrimSuffix(strings.TrimPrefix(line, "[+]"), " ok\n")
 			of, ours := strings.CutPrefix(name, "controller/")
-			ours = ours && slices.Contains(controller.Known(), of) || name == "authorization" // whether its file could be read
+			ours = ours && slices.Contains(controller.Names(), of) || name == "authorization" // whether its file could be read
 			if !ours {
 				i := slices.Index(left, name)
 				if i < 0 {

@@ -43,7 +43,7 @@ func newBench(b *testing.B, edit ...func(*options.Options)) *bench {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if err := s.Stop(ctx); err != nil {
 			b.Error(err)

@@ -62,7 +62,7 @@ func settle(t testing.TB, c *wiretest.Client) {
 	}
 	becomes := func(mutated bool, want string) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			answer := c.Ask(t, "POST /apis/rbac.authorization.k8s.io/v1/clusterroles?dryRun=All\n\n"+`{"metadata":{"name":"settled"}}`)
 			if strings.HasPrefix(answer, want) && strings.Contains(answer, `"mutated":"yes"`) == mutated {
 				return

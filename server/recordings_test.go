@@ -100,9 +100,9 @@ func TestRecordingAllows(t *testing.T) {
 	if !strings.Contains(status.Message, "breakpoints are off on this server: kx trace record --breakpoints") {
 		t.Error(status.Message)
 	}
-	r.record(t, "a", v1alpha1.RecordingSpec{Filter: "name:none", Allow: []v1alpha1.Allowed{v1alpha1.AllowBreakpoints}}, 201, nil)
+	r.record(t, "a", v1alpha1.RecordingSpec{Filter: "name:none", Allow: []v1alpha1.Permission{v1alpha1.AllowBreakpoints}}, 201, nil)
 	r.kx(t, "POST", "faults", &v1alpha1.Fault{ObjectMeta: named("f"), Spec: v1alpha1.FaultSpec{Effect: v1alpha1.FaultDropWatch}}, 403, nil)
-	r.record(t, "b", v1alpha1.RecordingSpec{Filter: "name:none", Allow: []v1alpha1.Allowed{v1alpha1.AllowBreakpoints, v1alpha1.AllowFaults}}, 201, nil)
+	r.record(t, "b", v1alpha1.RecordingSpec{Filter: "name:none", Allow: []v1alpha1.Permission{v1alpha1.AllowBreakpoints, v1alpha1.AllowFaults}}, 201, nil)
 	r.fault(t, "f", v1alpha1.FaultSpec{Effect: v1alpha1.FaultDropWatch})
 	r.configMap(t, "default", "held")
 	r.breakAt(t, "b", spec)
@@ -136,9 +136,9 @@ func TestRecordingIsRefused(t *testing.T) {
 		code int
 		want string
 	}{
-		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{v1alpha1.AllowBreakpoints}}, 403, "started with --allow-breakpoints=never"},
-		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{"Everything"}}, 422, `supported values: "Breakpoints", "Faults"`},
-		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{v1alpha1.AllowFaults, v1alpha1.AllowFaults}}, 422, "Duplicate value"},
+		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Permission{v1alpha1.AllowBreakpoints}}, 403, "started with --allow-breakpoints=never"},
+		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Permission{"Everything"}}, 422, `supported values: "Breakpoints", "Faults"`},
+		{v1alpha1.RecordingSpec{Allow: []v1alpha1.Permission{v1alpha1.AllowFaults, v1alpha1.AllowFaults}}, 422, "Duplicate value"},
 		{v1alpha1.RecordingSpec{Filter: "code:409"}, 422, "code is known only later"},
 		{v1alpha1.RecordingSpec{Filter: "step:etcd.txn"}, 422, "known only later"},
 		{v1alpha1.RecordingSpec{Filter: "name:a | step(etcd.txn)"}, 422, "known only later"},

@@ -63,7 +63,7 @@ type resettable struct {
 func (c *resettable) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	resets := 0
-	for f := range c.in.of(p[:n]) {
+	for f := range c.in.read(p[:n]) {
 		if f.kind == http2.FrameRSTStream && !c.end(f.stream) {
 			resets++
 		}
@@ -79,7 +79,7 @@ func (c *resettable) Read(p []byte) (int, error) {
 // stream's state. Resets without an error don't count: with them the server declines the rest of a body.
 func (c *resettable) Write(p []byte) (int, error) {
 	resets := 0
-	for f := range c.out.of(p) {
+	for f := range c.out.read(p) {
 		switch {
 		case f.kind == http2.FrameRSTStream:
 			if !c.end(f.stream) && f.code != http2.ErrCodeNo {
@@ -142,8 +142,8 @@ type frames struct {
 	head []byte
 }
 
-// of reads the next bytes, and yields the frames that begin in them.
-func (f *frames) of(p []byte) iter.Seq[frame] {
+// read reads the next bytes, and yields the frames that begin in them.
+func (f *frames) read(p []byte) iter.Seq[frame] {
 	return func(yield func(frame) bool) {
 		for len(p) > 0 {
 			if f.skip > 0 {

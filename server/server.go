@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/admin"
 )
 
 // Server is a running server.
@@ -40,7 +41,7 @@ type Server struct {
 	plugins        plugins
 	chain          chain
 	backups        *backup.Keeper // nil for none
-	filling        filling
+	filling        prefill
 	flow           *flow.Control    // nil without priority and fairness
 	tasks          *bootstrap.Tasks // nil without initial objects
 }
@@ -196,3 +197,11 @@ func (s *Server) Stop(ctx context.Context) (err error) {
 	})
 	return err
 }
+
+// Editor returns the means to write below the API of the server.
+func (s *Server) Editor() *admin.Editor {
+	return &admin.Editor{Live: s.storage.below.Live, Decoder: s.storage.below.Decoder}
+}
+
+// RolesKnown waits until requests are authorized by all roles and bindings that were stored before the call.
+func (s *Server) RolesKnown(ctx context.Context) error { return s.authorization.roles.Await(ctx) }

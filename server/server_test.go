@@ -26,7 +26,7 @@ import (
 )
 
 // stopLimit is how long a server may take to stop.
-const stopLimit = time.Minute
+const stopLimit = 3 * time.Minute
 
 // libraries has the warnings and errors of libraries, which log to one logger of the process.
 var libraries = &log{}
@@ -79,6 +79,7 @@ func launchLogging(log *slog.Logger, own []endpoint.RESTStorageProvider, edit ..
 	// Others write between two requests of a client, which are to be seen as they are alone.
 	o.Controllers = controller.Selection{controller.Garbage, controller.Namespace}
 	o.Admission.Disabled = []string{"ServiceAccount"} // nobody makes accounts
+	o.Limits.RequestTimeout = patience                // a busy machine and the race detector make a request slow
 	for _, e := range edit {
 		e(o)
 	}

@@ -87,7 +87,7 @@ func compareWays(b *testing.B, send func(s *bench, objects bool, n int)) {
 
 // record has the objects of requests recorded until stop is called.
 func record(b *testing.B, control *trace.Control, text string) (stop func()) {
-	f, err := filter.Parse(text, trace.Known)
+	f, err := filter.Parse(text, trace.Names)
 	must(b, err)
 	r := &trace.Rule{Name: "bench", Kind: trace.Recording, Filter: f, Probability: 1}
 	must(b, control.Add(r))

@@ -58,6 +58,7 @@ func newPerformer(t *testing.T, d *datadriven.TestData) *performer {
 	t.Helper()
 	p := &performer{t: t}
 	p.server = start(t, prefilled, tokens(t, tokenOfAlice+",alice,1\n"), func(o *options.Options) {
+		o.Limits.RequestTimeout = options.New().Limits.RequestTimeout // the transcripts tell it
 		if d.HasArg("encrypted") {
 			o.Etcd.EncryptionProviderConfig = filepath.Join(t.TempDir(), "encryption.yaml")
 			must(t, os.WriteFile(o.Etcd.EncryptionProviderConfig, []byte(encryptSecrets), 0o600))
@@ -194,10 +195,10 @@ func (p *performer) settle(path string) error {
 // end ends what is left of the answer, and waits for the journey's end.
 func (a *answer) end() error {
 	a.body.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	if !a.journey.Wait(ctx) {
-		return fmt.Errorf("the journey of %s %s did not end in a minute", a.method, a.path)
+		return fmt.Errorf("the journey of %s %s did not end in three minutes", a.method, a.path)
 	}
 	return nil
 }

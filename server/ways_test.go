@@ -226,7 +226,7 @@ type witness struct {
 func watchSteps(t *testing.T, r *running, kind trace.RuleKind, text string, effect trace.Effect) *witness {
 	t.Helper()
 	w := &witness{}
-	f, err := filter.Parse(text, server.Reasons().Known)
+	f, err := filter.Parse(text, server.Reasons().Names)
 	must(t, err)
 	rule := &trace.Rule{
 		Name: "witness", Kind: kind, Filter: f, Effect: effect, Skip: math.MaxInt64, Probability: 1, Changed: w.take,

@@ -4,11 +4,11 @@ import "context"
 
 type asideKey struct{}
 
-// Aside returns a context for reads that the server makes for itself. They do not show that a client uses the
+// WithAside returns a context for reads that the server makes for itself. They do not show that a client uses the
 // resource, so they do not make a cache fill.
-func Aside(ctx context.Context) context.Context { return context.WithValue(ctx, asideKey{}, true) }
+func WithAside(ctx context.Context) context.Context { return context.WithValue(ctx, asideKey{}, true) }
 
-// IsAside says whether ctx is from Aside.
+// IsAside says whether ctx is from WithAside.
 func IsAside(ctx context.Context) bool { return ctx.Value(asideKey{}) != nil }
 
 type unreadableKey struct{}

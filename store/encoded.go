@@ -29,8 +29,7 @@ type EncodedStorage interface {
 	CreateEncoded(ctx context.Context, key string, obj runtime.Object, ttl uint64) (*object.Encoded, error)
 
 	// UpdateEncoded is Interface.GuaranteedUpdate. It returns the object as it is stored afterwards.
-	UpdateEncoded(ctx context.Context, key string, ignoreNotFound bool, preconditions *Preconditions,
-		tryUpdate UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error)
+	UpdateEncoded(ctx context.Context, key string, tryUpdate UpdateFunc, opts UpdateOptions) (*object.Encoded, error)
 }
 
 // ListReader reads lists item by item. Besides the EncodedStorage of a resource there are others, whose items had to

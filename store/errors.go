@@ -6,9 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/kx-apiserver/kx/core/object"
 )
 
 var (
@@ -65,16 +62,6 @@ func NewKeyExistsError(key string, rv int64) *StorageError {
 	return &StorageError{Code: ErrCodeKeyExists, Key: key, ResourceVersion: rv}
 }
 
-// NewResourceVersionConflictsError says that the object at key changed, last at revision rv.
-func NewResourceVersionConflictsError(key string, rv int64) *StorageError {
-	return &StorageError{Code: ErrCodeResourceVersionConflicts, Key: key, ResourceVersion: rv}
-}
-
-// NewUnreachableError says that the backend did not answer for key.
-func NewUnreachableError(key string, rv int64) *StorageError {
-	return &StorageError{Code: ErrCodeUnreachable, Key: key, ResourceVersion: rv}
-}
-
 // NewTimeoutError says that the backend did not answer for key in time.
 func NewTimeoutError(key, msg string) *StorageError {
 	return &StorageError{Code: ErrCodeTimeout, Key: key, err: errors.New(msg)}
@@ -116,15 +103,6 @@ func hasCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// InvalidError names the fields of a request that a store can't make sense of.
-type InvalidError = object.InvalidError
-
-// NewInvalidError makes errs an InvalidError.
-func NewInvalidError(errs field.ErrorList) InvalidError { return InvalidError{Errs: errs} }
-
-// IsInvalidError says whether err names fields that a store can't make sense of.
-func IsInvalidError(err error) bool { return object.IsInvalidError(err) }
-
 // InternalError is a fault of the store or of its contents, not of the request.
 type InternalError struct {
 	Reason string
@@ -154,11 +132,6 @@ func NewTooLargeResourceVersionError(minimumResourceVersion, currentRevision uin
 		Message: "Too large resource version",
 	}}
 	return err
-}
-
-// IsTooLargeResourceVersion reports whether err says that the requested revision does not exist yet.
-func IsTooLargeResourceVersion(err error) bool {
-	return apierrors.IsTimeout(err) && apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }
 
 // CompactedError says that a storage has dropped the requested changes.

@@ -20,12 +20,3 @@ func AnnotateInitialEventsEndBookmark(obj runtime.Object) error {
 	m.SetAnnotations(annotations)
 	return nil
 }
-
-// HasInitialEventsEndBookmarkAnnotation says whether a bookmark ends a watch's initial events.
-func HasInitialEventsEndBookmarkAnnotation(obj runtime.Object) (bool, error) {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return false, err
-	}
-	return m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
-}

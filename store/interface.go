@@ -25,11 +25,11 @@ type Interface interface {
 	Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error
 
 	// Delete removes the object at key and fills out with its last state, at the revision of the deletion.
-	// preconditions and validateDeletion are checked on the state that is removed: a cachedExistingObject is used as
-	// a first guess and read again whenever it turns out to be stale, also when a check failed on it.
+	// opts.Preconditions and validateDeletion, which must not change the object, are checked on the state that is
+	// removed: opts.Suggestion is used as a first guess and read again whenever it turns out to be stale, also when a
+	// check failed on it. out shares the suggestion's content if that state is removed.
 	// opts.ExpectTransformOrDecodeError removes an object that can't be decrypted or decoded; out is then left alone.
-	Delete(ctx context.Context, key string, out runtime.Object, preconditions *Preconditions,
-		validateDeletion ValidateObjectFunc, cachedExistingObject runtime.Object, opts DeleteOptions) error
+	Delete(ctx context.Context, key string, out runtime.Object, validateDeletion ValidateObjectFunc, opts DeleteOptions) error
 
 	// Watch sends the changes of key (or of all keys below it) from opts.ResourceVersion on, exclusive. Unset or "0"
 	// begins with ADDED events for the present objects. Deleted objects carry the revision of their deletion. The
@@ -49,11 +49,10 @@ type Interface interface {
 	// does both again. tryUpdate therefore runs one or more times and must leave its input as it was. destination
 	// receives the stored object. If tryUpdate returns the stored state unchanged, nothing is written.
 	//
-	// A missing key is a KeyNotFound error, or an update of a zero object if ignoreNotFound, which is written only
-	// while the condition of ctx holds. A cachedExistingObject is the first guess at the current state, and is
-	// modified; if anything fails on a guess, the current state is read and tried instead.
-	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-		preconditions *Preconditions, tryUpdate UpdateFunc, cachedExistingObject runtime.Object) error
+	// A missing key is a KeyNotFound error, or an update of a zero object if opts.IgnoreNotFound, which is written
+	// only while the condition of ctx holds. opts.Suggestion is the first guess at the current state, and is modified;
+	// if anything fails on a guess, the current state is read and tried instead.
+	GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, tryUpdate UpdateFunc, opts UpdateOptions) error
 
 	// Stats counts the objects of the resource, and estimates their size if EnableResourceSizeEstimation was called.
 	Stats(ctx context.Context) (Stats, error)
@@ -140,9 +139,24 @@ type ListOptions struct {
 
 // DeleteOptions are the options of Interface.Delete.
 type DeleteOptions struct {
+	// Preconditions (may be nil) must hold on the object.
+	Preconditions *Preconditions
+	// Suggestion (may be nil) is a guess at the current state: an object.Encoded, or an object that the caller has read
+	// and gives away, exactly as it is stored.
+	Suggestion runtime.Object
 	// ExpectTransformOrDecodeError allows the deletion of an object that can't be decrypted or decoded. A readable
 	// one is refused.
 	ExpectTransformOrDecodeError bool
+}
+
+// UpdateOptions are the options of Interface.GuaranteedUpdate.
+type UpdateOptions struct {
+	// IgnoreNotFound makes a missing key a zero object instead of an error.
+	IgnoreNotFound bool
+	// Preconditions (may be nil) must hold on the current state.
+	Preconditions *Preconditions
+	// Suggestion (may be nil) is a guess at the current state, such as a cached object.
+	Suggestion runtime.Object
 }
 
 // Preconditions must hold on an object before it is changed or removed.

@@ -33,7 +33,7 @@ func CompileLabels(s labels.Selector) labels.Selector {
 	compiled := &labelSets{Selector: s, keys: newKeys()}
 	for i := range requirements {
 		r := &requirements[i]
-		if !compiled.of(r.Key()).require(r.Operator(), r.ValuesUnsorted()) {
+		if !compiled.find(r.Key()).require(r.Operator(), r.ValuesUnsorted()) {
 			return s
 		}
 	}
@@ -51,7 +51,7 @@ func CompileFields(s fields.Selector) fields.Selector {
 	}
 	compiled := &fieldSets{Selector: s, keys: newKeys()}
 	for _, r := range requirements {
-		if !compiled.of(r.Field).require(r.Operator, []string{r.Value}) {
+		if !compiled.find(r.Field).require(r.Operator, []string{r.Value}) {
 			return s
 		}
 	}
@@ -106,7 +106,7 @@ type keys struct {
 
 func newKeys() keys { return keys{at: map[string]int{}} }
 
-func (k *keys) of(name string) *key {
+func (k *keys) find(name string) *key {
 	i, known := k.at[name]
 	if !known {
 		i = len(k.all)

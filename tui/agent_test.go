@@ -19,7 +19,7 @@ func TestUserAgent(t *testing.T) {
 	defer server.Close()
 	m := again(t, filepath.Join(t.TempDir(), "tui.json"))
 	config := &rest.Config{Host: server.URL}
-	m.connected(connectedMsg{server: Server{Config: config}})
+	m.takeServer(connectedMsg{server: Server{Config: config}})
 	if err := m.client.Get(t.Context(), "/", nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (m *model) paletteRows() int { return max(m.boxHeight()-3, 1) }
 func (m *model) palette() []string {
 	w := m.boxWidth()
 	lines := []string{": " + m.typing.View(w-4)}
-	found := m.listed()
+	found := m.paletteCommands()
 	m.chosen.Clamp(len(found), m.paletteRows())
 	for i := m.chosen.Top; i < min(m.chosen.Top+m.paletteRows(), len(found)); i++ {
 		c := found[i]
@@ -39,7 +39,7 @@ func (m *model) palette() []string {
 		if i == m.chosen.Cursor {
 			mark = "> "
 		}
-		if reason := c.Disabled(); reason != "" {
+		if reason := c.DisabledReason(); reason != "" {
 			help = m.theme.Notice(m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
 		line := mark + m.theme.Key(draw.Fit(keys.FormatKeys(c.Keys...), keyColumn)) +
@@ -51,8 +51,7 @@ func (m *model) palette() []string {
 			lines = append(lines, "  "+line)
 		}
 	}
-	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)),
-		w, m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return m.theme.Box(lines, m.theme.Title(m.theme.Words.Phrase("Commands")), fmt.Sprintf("%d", len(found)), w, m.boxHeight(), true)
 }
 
 // helpRows returns the number of visible lines of help: the frame takes the rest, and the line that narrows it.
@@ -66,14 +65,14 @@ func (m *model) helpRows() int {
 // helpLines lists the keys of the context for which help was opened: those that have the words that are looked for.
 func (m *model) helpLines() []string {
 	var lines []string
-	sought := wanted(m.seeking.String())
-	for _, c := range m.table.In(m.helpOf) {
-		if !sought.in(m.namesOf(c) + " " + m.helpOn(c)) {
+	sought := typedWords(m.seeking.String())
+	for _, c := range m.table.CommandsIn(m.helpOf) {
+		if !sought.matchIn(m.namesOf(c) + " " + m.helpOn(c)) {
 			continue
 		}
 		shown := keys.FormatKeys(c.KeysIn(m.helpOf)...)
 		text := draw.Wrap(m.theme.Words.Text(c.Help), max(m.boxWidth()-keyColumn-4, 1))
-		if reason := c.Disabled(); reason != "" {
+		if reason := c.DisabledReason(); reason != "" {
 			text = append(text, m.theme.Words.Phrase("not now: %s", m.theme.Words.Text(reason)))
 		}
 		for i, part := range text {
@@ -108,6 +107,6 @@ func (m *model) help() []string {
 	if m.overlay == keys.InHelp {
 		lines = append([]string{"/ " + m.seeking.View(m.boxWidth()-4)}, lines...)
 	}
-	return draw.Box(lines, m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))),
-		note, m.boxWidth(), m.boxHeight(), true, draw.Paint(m.theme.Focus))
+	return m.theme.Box(lines, m.theme.Title(m.theme.Words.Phrase("Keys in %s", m.theme.Words.Text(m.helpOf.Name))),
+		note, m.boxWidth(), m.boxHeight(), true)
 }

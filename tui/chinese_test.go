@@ -198,7 +198,7 @@ func (c *collection) file(file *ast.File, path string, speaks bool) {
 				switch n.Names[0].Name {
 				case "tabNames", "alsoCalled", "meaning", "laneNames", "statuses":
 					c.sentences(path, n)
-				case "Typed", "NoAnswer":
+				case "Typed", "TypedLag", "NoAnswer":
 					c.literalsOf(path, n.Values...)
 				}
 				if path == "../core/story/english.go" && len(n.Names) > 0 && n.Names[0].Name == "sentences" {

@@ -31,7 +31,7 @@ func (m *model) commands() []keys.Command {
 		own = append(own, m.reachable(s)...)
 	}
 	typed := []keys.Context{keys.Palette, keys.Ask, keys.Menu, keys.InHelp}
-	shared := keys.SharedCommands(slices.Concat(contexts, typed), own, m.shared)
+	shared := keys.SharedCommands(slices.Concat(contexts, typed), own, m.runShared)
 	for i := range shared {
 		switch c := &shared[i]; {
 		case c.ID == keys.Grow:
@@ -70,7 +70,7 @@ func (m *model) overlayCommands() []keys.Command {
 			Help: "Answer the question with the text that you typed."},
 		{ID: "menu.take", Meaning: keys.Accept, Contexts: in(keys.Menu), Hint: "do it", Do: m.take,
 			Help: "Do what is under the cursor. The text that you type narrows the menu, or is a value of your own."},
-		{ID: "confirm.yes", Meaning: keys.Yes, Contexts: in(keys.Confirm), Hint: "yes", Do: m.yes, Help: "Do it."},
+		{ID: "confirm.yes", Meaning: keys.Yes, Contexts: in(keys.Confirm), Hint: "yes", Do: m.agree, Help: "Do it."},
 		{ID: "confirm.no", Meaning: keys.No, Contexts: in(keys.Confirm), Hint: "no", Do: keys.Call(m.closeOverlay), Help: "Leave it."},
 	}
 }
@@ -121,7 +121,8 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 			Help: "Say which server this is, and how to follow another one."},
 		{ID: "log.open", Meaning: keys.OpenLog, Contexts: panes, WhyNot: m.whyNoLog, Do: func() tea.Cmd { return m.lead(screen.ToLog{}) },
 			Help: "Show what kx logged since it took the terminal."},
-		{ID: "did.open", Meaning: keys.OpenDid, Contexts: panes, WhyNot: m.whyNoDid, Do: func() tea.Cmd { return m.lead(screen.ToDid{}) },
+		{ID: "did.open", Meaning: keys.OpenCommandLog, Contexts: panes, WhyNot: m.whyNoCommandLog,
+			Do:   func() tea.Cmd { return m.lead(screen.ToCommandLog{}) },
 			Help: "Show what the screen sent for you, as kubectl and kx commands that can be copied as a whole."},
 		{ID: quitID, Meaning: keys.Quit, Contexts: append(panes, keys.Help), Do: m.quit,
 			Help: "Leave kx. It asks first if something would be lost."},
@@ -145,8 +146,8 @@ func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
 	return all
 }
 
-// shared runs a command that all screens have: in the open overlay, or else on the screen.
-func (m *model) shared(id keys.ID) tea.Cmd {
+// runShared runs a command that all screens have: in the open overlay, or else on the screen.
+func (m *model) runShared(id keys.ID) tea.Cmd {
 	if m.overlay != keys.None {
 		m.inOverlay(id)
 		return nil
@@ -155,22 +156,22 @@ func (m *model) shared(id keys.ID) tea.Cmd {
 		m.turnSides() // the lesson is one pane
 		return nil
 	}
-	cmd, ok := m.focused().Handle(id)
+	cmd, ok := m.focusedSide().Handle(id)
 	if c := m.table.Lookup(id); !ok && !c.Motion {
 		m.say(m.theme.Words.Phrase("there is nothing here to %s", m.theme.Words.Text(c.Title)))
 	}
 	return cmd
 }
 
-func (m *model) whyNoDid() string {
-	if m.focused().Name() == screen.Did {
+func (m *model) whyNoCommandLog() string {
+	if m.focusedSide().Name() == screen.CommandLog {
 		return "the log is open"
 	}
 	return m.client.Absent()
 }
 
 func (m *model) whyNoLog() string {
-	if m.focused().Name() == screen.Log {
+	if m.focusedSide().Name() == screen.Log {
 		return "the log is open"
 	}
 	return ""
@@ -180,8 +181,8 @@ func (m *model) whyNoLog() string {
 func (m *model) quit() tea.Cmd {
 	var lost []string
 	for _, s := range m.order {
-		if l, ok := s.(screen.Leaver); ok && l.Leaving() != "" {
-			lost = append(lost, l.Leaving())
+		if l, ok := s.(screen.QuitWarner); ok && l.QuitWarning() != "" {
+			lost = append(lost, l.QuitWarning())
 		}
 	}
 	if len(lost) == 0 {
@@ -202,7 +203,7 @@ func (m *model) back() tea.Cmd {
 		m.overlay = keys.None
 		return nil
 	}
-	if cmd, ok := m.focused().Handle(keys.Back); ok {
+	if cmd, ok := m.focusedSide().Handle(keys.Back); ok {
 		return cmd
 	}
 	if !m.onLesson {
@@ -226,7 +227,7 @@ func (m *model) toggleMouse() tea.Cmd {
 
 // resizePane makes the pane with the focus larger or smaller.
 func (m *model) resizePane(larger bool) {
-	resize := m.focused().Resize
+	resize := m.focusedSide().Resize
 	if m.onLesson {
 		resize = m.resizeLesson
 	}
@@ -253,7 +254,7 @@ func (m *model) nextTheme() {
 	m.say(m.theme.Words.Phrase("theme %s", name))
 }
 
-func (m *model) copied(msg copiedMsg) {
+func (m *model) takeCopy(msg copiedMsg) {
 	switch {
 	case msg.err != nil:
 		m.complain(m.theme.Words.Phrase("could not copy: %s", msg.err.Error()))

@@ -64,7 +64,7 @@ func TestKeysPage(t *testing.T) {
 	for _, one := range m.order {
 		var own []*keys.Command
 		for _, c := range m.table.Commands() {
-			if !slices.Contains(everywhere, c) && slices.ContainsFunc(one.Contexts(), c.In) {
+			if !slices.Contains(everywhere, c) && slices.ContainsFunc(one.Contexts(), c.AppliesIn) {
 				own = append(own, c)
 			}
 		}
@@ -85,7 +85,7 @@ func entire(t *testing.T) *model {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
-	l, err := lesson.Parse("example.md", []byte("---\nid: example\ntitle: An example\nminutes: 1\n---\nText.\n"), trace.Known)
+	l, err := lesson.Parse("example.md", []byte("---\nid: example\ntitle: An example\nminutes: 1\n---\nText.\n"), trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func meanings(b *strings.Builder, m *model) {
 		var screens []string
 		for _, s := range m.order {
 			if slices.ContainsFunc(m.table.Commands(), func(other *keys.Command) bool {
-				return other.Title == c.Title && slices.ContainsFunc(panesOf(s.Contexts()), other.In)
+				return other.Title == c.Title && slices.ContainsFunc(panesOf(s.Contexts()), other.AppliesIn)
 			}) {
 				screens = append(screens, string(s.Name()))
 			}
@@ -209,7 +209,7 @@ func TestPaletteBeginsHere(t *testing.T) {
 	m.typing.Set("find text")
 	for name, want := range map[screen.Name]keys.ID{screen.Capture: "pane.find", screen.Cache: "cache.find", screen.Etcd: "etcd.find"} {
 		m.current = m.screens[name]
-		if got := m.listed(); len(got) < 5 || got[0].ID != want {
+		if got := m.paletteCommands(); len(got) < 5 || got[0].ID != want {
 			t.Errorf("on %s the palette begins with %s, want %s", name, got[0].ID, want)
 		}
 	}
@@ -220,26 +220,26 @@ func TestPaletteByUse(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tui.json")
 	m := again(t, file)
 	m.typing.Set("")
-	seldom := m.listed()[7]
+	seldom := m.paletteCommands()[7]
 	for range 2 * usedMost {
 		m.use(seldom)
 	}
-	if first := m.listed()[0]; first != seldom || m.used[seldom.ID] >= usedMost {
+	if first := m.paletteCommands()[0]; first != seldom || m.used[seldom.ID] >= usedMost {
 		t.Errorf("%s comes first, %s was taken %d times", first.ID, seldom.ID, m.used[seldom.ID])
 	}
 	if err := m.keep(); err != nil {
 		t.Fatal(err)
 	}
 	m = again(t, file)
-	if first := m.listed()[0]; first.ID != seldom.ID {
+	if first := m.paletteCommands()[0]; first.ID != seldom.ID {
 		t.Errorf("in the next run %s comes first", first.ID)
 	}
 	m.typing.Set("lines that ran")
-	if found := m.listed(); len(found) != 1 || found[0].ID != "detail.source" {
+	if found := m.paletteCommands(); len(found) != 1 || found[0].ID != "detail.source" {
 		t.Errorf("by its help %d commands are found", len(found))
 	}
 	m.typing.Set("send.held")
-	if on := m.screenOf(m.listed()[0]); on != "Send" {
+	if on := m.screenOf(m.paletteCommands()[0]); on != "Send" {
 		t.Errorf("the command is said to be of %q", on)
 	}
 }

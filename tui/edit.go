@@ -27,14 +27,14 @@ func userEditor() []string {
 
 // edit opens text in the user's editor, which owns the terminal until it exits.
 func (m *model) edit(text []byte, suffix string, then func([]byte, error) tea.Cmd) tea.Cmd {
-	e := &editing{ctx: m.ctx, text: text, suffix: suffix}
+	e := &editorRun{ctx: m.ctx, text: text, suffix: suffix}
 	return tea.Exec(e, func(err error) tea.Msg {
 		return editedMsg{text: e.edited, err: err, then: then}
 	})
 }
 
-// editing is one run of an editor. Only the user can read its file, and the file is removed afterwards.
-type editing struct {
+// editorRun is one run of an editor. Only the user can read its file, and the file is removed afterwards.
+type editorRun struct {
 	ctx    context.Context
 	text   []byte
 	suffix string
@@ -44,13 +44,13 @@ type editing struct {
 	out, err io.Writer
 }
 
-func (e *editing) SetStdin(in io.Reader) { e.in = in }
+func (e *editorRun) SetStdin(in io.Reader) { e.in = in }
 
-func (e *editing) SetStdout(out io.Writer) { e.out = out }
+func (e *editorRun) SetStdout(out io.Writer) { e.out = out }
 
-func (e *editing) SetStderr(err io.Writer) { e.err = err }
+func (e *editorRun) SetStderr(err io.Writer) { e.err = err }
 
-func (e *editing) Run() error {
+func (e *editorRun) Run() error {
 	file, err := temporary(e.text, e.suffix)
 	if err != nil {
 		return err

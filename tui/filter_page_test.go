@@ -66,7 +66,7 @@ func TestFilterExamples(t *testing.T) {
 	recorded := tuitest.Recorded(t, "pane/testdata/journeys.json")
 	for _, row := range rows {
 		text := strings.ReplaceAll(row[1], `\|`, "|")
-		f, err := filter.Parse(text, trace.Known)
+		f, err := filter.Parse(text, trace.Names)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -42,3 +42,15 @@ func TestHintsOfHeld(t *testing.T) {
 		}
 	}
 }
+
+// TestHintOfRefusal says which key leads to the card of a refused request, where that is out of view.
+func TestHintOfRefusal(t *testing.T) {
+	d := newDriver(t)
+	d.put("14")
+	for w, want := range map[int]bool{120: false, 80: true} {
+		d.send(tea.WindowSizeMsg{Width: w, Height: 24})
+		if hints := d.part("hints"); strings.HasPrefix(hints, " P why") != want {
+			t.Errorf("%d: %q", w, hints)
+		}
+	}
+}

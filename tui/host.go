@@ -73,7 +73,7 @@ func (h host) Edit(text []byte, suffix string, then func([]byte, error) tea.Cmd)
 
 func (h host) Do(work func() func() tea.Cmd) tea.Cmd {
 	h.m.busy++
-	return h.m.guarded(func() tea.Msg { return doneMsg{work()} })
+	return h.m.guardPanic(func() tea.Msg { return doneMsg{work()} })
 }
 
 func (h host) Quit() tea.Cmd { return tea.Quit }
@@ -110,7 +110,7 @@ func (m *model) copy(text string) tea.Cmd {
 		text = strings.ToValidUTF8(text[:clipboardMost], "")
 	}
 	m.busy++
-	return m.guarded(func() tea.Msg {
+	return m.guardPanic(func() tea.Msg {
 		_, err := m.out.Write([]byte(ansi.SetSystemClipboard(text)))
 		return copiedMsg{text: text, cut: cut, err: err}
 	})

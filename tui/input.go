@@ -13,19 +13,19 @@ func (m *model) context() keys.Context {
 	if m.overlay != keys.None {
 		return m.overlay
 	}
-	return m.focused().Context()
+	return m.focusedSide().Context()
 }
 
-// pressed runs the commands of a key message. A message may hold several keys, typed fast or over a slow line.
-func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
+// pressKeys runs the commands of a key message. A message may hold several keys, typed fast or over a slow line.
+func (m *model) pressKeys(msg tea.KeyMsg) tea.Cmd {
 	m.note = note{}
 	if msg.Paste {
-		return m.pasted(msg.Runes)
+		return m.paste(msg.Runes)
 	}
 	if msg.Alt && m.table.Resolve(m.context(), msg.String()) == nil {
 		// Over a slow line esc and the key after it come together, and look like a key with alt.
 		msg.Alt = false
-		return tea.Batch(m.key("esc"), m.pressed(msg))
+		return tea.Batch(m.key("esc"), m.pressKeys(msg))
 	}
 	if msg.Type != tea.KeyRunes || msg.Alt {
 		return m.key(msg.String())
@@ -59,7 +59,7 @@ func (m *model) key(name string) tea.Cmd {
 func (m *model) insert(text []rune) {
 	switch m.overlay {
 	case keys.None:
-		m.focused().Type(text)
+		m.focusedSide().Type(text)
 	case keys.Ask:
 		m.asking.insert(m, text)
 	case keys.Menu:
@@ -73,9 +73,9 @@ func (m *model) insert(text []rune) {
 	}
 }
 
-// pasted takes text from the clipboard: as text in a context that types, else as keys, if all of them only move. Text
+// paste takes text from the clipboard: as text in a context that types, else as keys, if all of them only move. Text
 // that was not meant for kx must not do anything in it.
-func (m *model) pasted(text []rune) tea.Cmd {
+func (m *model) paste(text []rune) tea.Cmd {
 	ctx := m.context()
 	if ctx.Typing {
 		m.insert(text)
@@ -99,15 +99,15 @@ func (m *model) pasted(text []rune) tea.Cmd {
 
 // do runs a command, or tells the user why it is disabled.
 func (m *model) do(c *keys.Command) tea.Cmd {
-	if reason := c.Disabled(); reason != "" {
+	if reason := c.DisabledReason(); reason != "" {
 		m.refuse(c.Title, reason)
 		return nil
 	}
 	return c.Do()
 }
 
-// clicked handles a click or a turn of the wheel.
-func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
+// click handles a click or a turn of the wheel.
+func (m *model) click(msg tea.MouseMsg) tea.Cmd {
 	wheel := 0
 	switch {
 	case msg.Action != tea.MouseActionPress:
@@ -138,7 +138,7 @@ func (m *model) clicked(msg tea.MouseMsg) tea.Cmd {
 // clickedSide gives a click, and with it the focus, to the lesson or to the screen beside it. The wheel scrolls
 // either without taking the focus.
 func (m *model) clickedSide(x, y, wheel int) tea.Cmd {
-	side, at := m.focused(), m.frame.Screen
+	side, at := m.focusedSide(), m.frame.Screen
 	if m.lesson != nil && !m.frame.OneSide() {
 		side = m.current
 		if m.frame.Lesson.Has(x, y) {
@@ -167,7 +167,7 @@ func (m *model) clickedOverlay(wheel int) {
 
 // clickedHint runs the command of the hint that was clicked.
 func (m *model) clickedHint(x int) tea.Cmd {
-	for _, h := range m.hinted() {
+	for _, h := range m.placeHints() {
 		if x >= h.x && x < h.x+h.w {
 			m.note = note{}
 			return m.key(h.key)
@@ -178,7 +178,7 @@ func (m *model) clickedHint(x int) tea.Cmd {
 
 func (m *model) clickedTab(x int) tea.Cmd {
 	for _, t := range m.tabs() {
-		if x >= t.x && x < t.x+t.w && t.name != m.focused().Name() {
+		if x >= t.x && x < t.x+t.w && t.name != m.focusedSide().Name() {
 			return m.turnTo(t.name)
 		}
 	}

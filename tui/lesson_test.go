@@ -74,7 +74,7 @@ func playing(t *testing.T, language lang.Language) *driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text, trace.Known)
+	l, err := lesson.Parse(file, text, trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}

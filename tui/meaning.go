@@ -61,9 +61,9 @@ var statuses = map[int]string{
 // words are what somebody looks for: all of them, in any order.
 type words []string
 
-func wanted(typed string) words { return strings.Fields(strings.ToLower(typed)) }
+func typedWords(typed string) words { return strings.Fields(strings.ToLower(typed)) }
 
-func (w words) in(text string) bool {
+func (w words) matchIn(text string) bool {
 	for _, one := range w {
 		if !strings.Contains(text, one) {
 			return false

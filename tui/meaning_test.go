@@ -44,7 +44,7 @@ func TestPaletteByMeaning(t *testing.T) {
 		d := newDriverIn(t, test.language)
 		d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
 		d.press(":", test.typed)
-		if !slices.ContainsFunc(d.m.listed(), func(c *keys.Command) bool { return c.ID == test.want }) {
+		if !slices.ContainsFunc(d.m.paletteCommands(), func(c *keys.Command) bool { return c.ID == test.want }) {
 			t.Errorf("%q does not find %s:\n%s", test.typed, test.want, d.m.View())
 		}
 	}

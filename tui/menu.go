@@ -26,9 +26,9 @@ func (m *model) choose(what screen.Menu) {
 	m.overlay = keys.Menu
 }
 
-// found returns the choices that match the typed text, and the choice that the text itself makes; wrong is the reason
+// matches returns the choices that match the typed text, and the choice that the text itself makes; wrong is the reason
 // why the text makes none.
-func (o *menu) found() (found []screen.Choice, wrong string) {
+func (o *menu) matches() (found []screen.Choice, wrong string) {
 	typed := strings.TrimSpace(o.typing.String())
 	if typed == "" {
 		return o.Choices, ""
@@ -58,7 +58,7 @@ func (o *menu) found() (found []screen.Choice, wrong string) {
 
 // take runs the choice under the cursor, or tells the user why it can't. A menu stays open until a choice ran.
 func (m *model) take() tea.Cmd {
-	found, wrong := m.offered.found()
+	found, wrong := m.offered.matches()
 	if len(found) == 0 {
 		m.complain(wrong)
 		return nil
@@ -79,7 +79,7 @@ func (m *model) inMenu(id keys.ID) {
 		o.rows = pane.Scroll{}
 		return
 	}
-	found, _ := o.found()
+	found, _ := o.matches()
 	o.rows.Move(id, len(found), m.menuRows(len(found)))
 }
 
@@ -88,7 +88,7 @@ func (m *model) menuRows(n int) int { return max(min(m.boxHeight()-3, n), 1) }
 
 // clickMenu takes the choice on line y of the terminal.
 func (m *model) clickMenu(y int) tea.Cmd {
-	found, _ := m.offered.found()
+	found, _ := m.offered.matches()
 	if i := m.offered.rows.Top + y - m.boxTop() - 2; i >= m.offered.rows.Top && i < len(found) {
 		m.offered.rows.Cursor = i
 		return m.take()
@@ -99,7 +99,7 @@ func (m *model) clickMenu(y int) tea.Cmd {
 // menuBox draws the menu, as high as its contents.
 func (m *model) menuBox() []string {
 	o, w := &m.offered, m.boxWidth()
-	found, wrong := o.found()
+	found, wrong := o.matches()
 	rows := m.menuRows(len(found))
 	o.rows.Clamp(len(found), rows)
 	column := 0

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kx-apiserver/kx/tui/api"
+	"github.com/kx-apiserver/kx/tui/cmdlog"
 	"github.com/kx-apiserver/kx/tui/control"
-	"github.com/kx-apiserver/kx/tui/did"
 	"github.com/kx-apiserver/kx/tui/editor"
 	"github.com/kx-apiserver/kx/tui/keys"
 	"github.com/kx-apiserver/kx/tui/layout"
@@ -45,14 +45,14 @@ type model struct {
 	changed chan struct{} // holds a signal when a screen has something to drain
 	drained time.Time
 
-	revisions revisions
-	returns   int // the server's returns that the screens know of
-	did       *did.Log
-	held      *control.Control // closed by the screen of breakpoints
-	table     *keys.Table
-	screens   map[screen.Name]screen.Screen
-	order     []screen.Screen
-	current   screen.Screen
+	revisions  revisions
+	returns    int // the server's returns that the screens know of
+	commandLog *cmdlog.Log
+	held       *control.Control // closed by the screen of breakpoints
+	table      *keys.Table
+	screens    map[screen.Name]screen.Screen
+	order      []screen.Screen
+	current    screen.Screen
 	// lesson stands beside the current screen; it is nil without a lesson. onLesson reports whether it has the focus.
 	lesson   *learn.Screen
 	onLesson bool
@@ -116,8 +116,8 @@ func newModel(ctx context.Context, o Options, t *theme.Terminal, out io.Writer, 
 		terminal: t, keptTheme: kept.Theme, theme: t.Theme(t.Choose(o.Theme, kept.Theme)),
 		screens: map[screen.Name]screen.Screen{}, mouse: !kept.NoMouse, dirty: true,
 	}
-	m.did = &did.Log{}
-	client.Report(m.did.Sent)
+	m.commandLog = &cmdlog.Log{}
+	client.Report(m.commandLog.Add)
 	m.held = control.New(client, host{m}.Changed, host{m}.Guard)
 	for _, maker := range makers {
 		s := maker.make(host{m}, m)
@@ -185,7 +185,7 @@ func (m *model) Init() tea.Cmd {
 	}
 	if m.options.Saved == nil {
 		m.busy++
-		cmds = append(cmds, m.guarded(func() tea.Msg {
+		cmds = append(cmds, m.guardPanic(func() tea.Msg {
 			s, err := m.options.Start(m.ctx)
 			return connectedMsg{s, err}
 		}))
@@ -196,8 +196,8 @@ func (m *model) Init() tea.Cmd {
 // userAgent identifies this program where a server names the client of a request or a watch.
 const userAgent = "kx-tui"
 
-// connected takes over the server that was found or started.
-func (m *model) connected(msg connectedMsg) tea.Cmd {
+// takeServer takes over the server that was found or started.
+func (m *model) takeServer(msg connectedMsg) tea.Cmd {
 	err := msg.err
 	if err == nil {
 		m.server = msg.server
@@ -223,14 +223,14 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.KeyMsg:
-		cmd = m.pressed(msg)
+		cmd = m.pressKeys(msg)
 	case tea.MouseMsg:
-		cmd = m.clicked(msg)
+		cmd = m.click(msg)
 	case frameMsg:
 		cmd = tea.Batch(m.drain(), m.waitForChange())
 	case connectedMsg:
 		m.busy--
-		cmd = m.connected(msg)
+		cmd = m.takeServer(msg)
 	case revisionsMsg:
 		if m.revisions.take(msg) {
 			cmd = m.askRevisions()
@@ -242,7 +242,7 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		}
 	case copiedMsg:
 		m.busy--
-		m.copied(msg)
+		m.takeCopy(msg)
 	case editedMsg:
 		cmd = msg.then(msg.text, msg.err)
 	case crashedMsg:
@@ -255,8 +255,8 @@ func (m *model) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	return m, cmd
 }
 
-// guarded runs a command so that a panic in it is caught.
-func (m *model) guarded(cmd tea.Cmd) tea.Cmd {
+// guardPanic runs a command so that a panic in it is caught.
+func (m *model) guardPanic(cmd tea.Cmd) tea.Cmd {
 	return func() (msg tea.Msg) {
 		msg = crashedMsg{} // returned if cmd panics
 		defer m.crash.caught()
@@ -267,7 +267,7 @@ func (m *model) guarded(cmd tea.Cmd) tea.Cmd {
 // waitForChange waits until a screen has something to drain, and until frameEvery has passed since the last drain.
 func (m *model) waitForChange() tea.Cmd {
 	drained := m.drained
-	return m.guarded(func() tea.Msg {
+	return m.guardPanic(func() tea.Msg {
 		select {
 		case <-m.changed:
 		case <-m.ctx.Done():
@@ -286,12 +286,12 @@ func (m *model) waitForChange() tea.Cmd {
 func (m *model) drain() tea.Cmd {
 	m.drained = time.Now()
 	var cmds []tea.Cmd
-	back := m.client.Returns() != m.returns
-	m.returns = m.client.Returns()
+	back := m.client.Recoveries() != m.returns
+	m.returns = m.client.Recoveries()
 	for _, s := range m.order {
 		cmds = append(cmds, s.Drain())
-		if r, ok := s.(screen.Returner); ok && back {
-			cmds = append(cmds, r.Returned())
+		if r, ok := s.(screen.Retrier); ok && back {
+			cmds = append(cmds, r.Retry())
 		}
 	}
 	return tea.Batch(append(cmds, m.askRevisions())...)

@@ -10,8 +10,8 @@ import (
 // pathMost limits how many screens esc leads back through.
 const pathMost = 32
 
-// focused returns the side that has the focus: the lesson or the current screen.
-func (m *model) focused() screen.Screen {
+// focusedSide returns the side that has the focus: the lesson or the current screen.
+func (m *model) focusedSide() screen.Screen {
 	if m.onLesson {
 		return m.lesson
 	}
@@ -43,11 +43,11 @@ func (m *model) lead(to screen.Target) tea.Cmd {
 	}
 	s := m.screens[to.Screen()]
 	if s == nil {
-		m.complain(m.theme.Words.Phrase("there is no screen %s", m.named(to.Screen())))
+		m.complain(m.theme.Words.Phrase("there is no screen %s", m.screenTitle(to.Screen())))
 		return nil
 	}
 	if why := m.unreachable(to.Screen()); why != "" {
-		m.complain(m.theme.Words.Phrase("can't go to %s: %s", m.named(to.Screen()), m.theme.Words.Text(why)))
+		m.complain(m.theme.Words.Phrase("can't go to %s: %s", m.screenTitle(to.Screen()), m.theme.Words.Text(why)))
 		return nil
 	}
 	if s != m.current {
@@ -116,7 +116,7 @@ func (m *model) owner(ctx keys.Context) screen.Screen {
 
 // leadTo shows a screen on which a command applies.
 func (m *model) leadTo(c *keys.Command) tea.Cmd {
-	if c.In(m.context()) {
+	if c.AppliesIn(m.context()) {
 		return nil
 	}
 	var cmds []tea.Cmd // a screen that was turned to is shown, also if it has no such pane now
@@ -125,7 +125,7 @@ func (m *model) leadTo(c *keys.Command) tea.Cmd {
 		if s == nil || ctx.Typing {
 			continue
 		}
-		if s != m.focused() {
+		if s != m.focusedSide() {
 			cmds = append(cmds, m.turnTo(s.Name()))
 		}
 		if s.Focus(ctx) {

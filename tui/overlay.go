@@ -44,7 +44,7 @@ func (m *model) inOverlay(id keys.ID) {
 			m.chosen = pane.Scroll{}
 			return
 		}
-		m.chosen.Move(id, len(m.listed()), m.paletteRows())
+		m.chosen.Move(id, len(m.paletteCommands()), m.paletteRows())
 	case keys.InHelp:
 		if m.seeking.Handle(id) {
 			m.reading = pane.View{}
@@ -65,11 +65,11 @@ func (m *model) typeIntoPalette(text []rune) {
 	m.chosen = pane.Scroll{}
 }
 
-// listed returns the commands of the palette whose ID, title, keys, other names or help contain all typed words.
-// Commands of the current screen come first, then the most used ones. A command that matches by its help alone comes
-// last.
-func (m *model) listed() []*keys.Command {
-	want := wanted(m.typing.String())
+// paletteCommands returns the commands of the palette whose ID, title, keys, other names or help contain all typed
+// words. Commands of the current screen come first, then the most used ones. A command that matches by its help alone
+// comes last.
+func (m *model) paletteCommands() []*keys.Command {
+	want := typedWords(m.typing.String())
 	type ranked struct {
 		command         *keys.Command
 		elsewhere, late bool
@@ -79,10 +79,10 @@ func (m *model) listed() []*keys.Command {
 		if !m.inPalette(c) {
 			continue
 		}
-		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.focused().Contexts(), c.In)}
+		r := ranked{command: c, elsewhere: !slices.ContainsFunc(m.focusedSide().Contexts(), c.AppliesIn)}
 		text := m.namesOf(c)
-		if !want.in(text) {
-			if r.late = true; !want.in(text + " " + m.helpOn(c)) {
+		if !want.matchIn(text) {
+			if r.late = true; !want.matchIn(text + " " + m.helpOn(c)) {
 				continue
 			}
 		}
@@ -140,7 +140,7 @@ func (m *model) use(c *keys.Command) {
 
 // screenOf names the screen of a command, or returns "" if it applies on the current one.
 func (m *model) screenOf(c *keys.Command) string {
-	if slices.ContainsFunc(m.focused().Contexts(), c.In) {
+	if slices.ContainsFunc(m.focusedSide().Contexts(), c.AppliesIn) {
 		return ""
 	}
 	for _, ctx := range c.Contexts {
@@ -163,7 +163,7 @@ func (m *model) inPalette(c *keys.Command) bool {
 
 // runChosen runs the command under the palette's cursor, in the pane of that command.
 func (m *model) runChosen() tea.Cmd {
-	found := m.listed()
+	found := m.paletteCommands()
 	if m.chosen.Cursor >= len(found) {
 		name := strings.TrimSpace(m.typing.String())
 		if steps.IsFunction(name) {
@@ -214,7 +214,7 @@ func (m *model) answer() tea.Cmd {
 	return m.asking.then(m.asking.line.String())
 }
 
-func (m *model) yes() tea.Cmd {
+func (m *model) agree() tea.Cmd {
 	m.overlay = keys.None
 	return m.asking.yes()
 }

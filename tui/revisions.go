@@ -48,7 +48,7 @@ func (m *model) askRevisions() tea.Cmd {
 	}
 	wait := time.Until(r.asked.Add(revisionsEvery))
 	r.asking, r.asked = true, time.Now().Add(max(wait, 0))
-	return m.guarded(func() tea.Msg {
+	return m.guardPanic(func() tea.Msg {
 		select {
 		case <-time.After(wait):
 		case <-m.ctx.Done():

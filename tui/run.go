@@ -151,7 +151,7 @@ func newScreen(ctx context.Context, o Options, t *theme.Terminal, out io.Writer)
 		}
 		c.debug = f
 	}
-	client := api.Later()
+	client := api.NewPending()
 	if o.Saved != nil {
 		client = api.Absent("this is a saved capture: there is no server")
 	}

@@ -146,7 +146,7 @@ func TestRegistry(t *testing.T) {
 		}
 		d.m.typing.Set(string(c.ID))
 		found := false
-		for _, listed := range d.m.listed() {
+		for _, listed := range d.m.paletteCommands() {
 			found = found || listed == c
 		}
 		if !found {
@@ -174,7 +174,7 @@ func TestEveryCommandDoesSomething(t *testing.T) {
 		d.press(":")
 		d.m.typing.Set(string(c.ID))
 		d.m.chosen.Cursor = 0
-		for i, listed := range d.m.listed() {
+		for i, listed := range d.m.paletteCommands() {
 			if listed == c {
 				d.m.chosen.Cursor = i
 			}
@@ -273,7 +273,7 @@ func TestPanicIsReported(t *testing.T) {
 	for name, provoke := range map[string]func(*driver){
 		"in Update":             func(d *driver) { d.m.current = nil; d.m.Update(tea.KeyMsg{Type: tea.KeyEnter}) },
 		"in View":               func(d *driver) { d.m.current = nil; d.m.dirty = true; d.m.View() },
-		"in a command":          func(d *driver) { d.m.guarded(func() tea.Msg { panic("it broke") })() },
+		"in a command":          func(d *driver) { d.m.guardPanic(func() tea.Msg { panic("it broke") })() },
 		"in what a screen does": func(d *driver) { host{d.m}.Do(func() func() tea.Cmd { panic("it broke") })() },
 		"in a screen's goroutine": func(d *driver) {
 			ended := make(chan struct{})

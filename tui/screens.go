@@ -1,10 +1,13 @@
 package tui
 
 import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/cache"
 	"github.com/kx-apiserver/kx/tui/capture"
+	"github.com/kx-apiserver/kx/tui/cmdlog"
 	"github.com/kx-apiserver/kx/tui/compare"
-	"github.com/kx-apiserver/kx/tui/did"
 	"github.com/kx-apiserver/kx/tui/etcd"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/picture"
@@ -30,13 +33,13 @@ var makers = []maker{
 	{make: func(h screen.Host, _ *model) screen.Screen { return etcd.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return cache.New(h) }, asks: true},
 	{make: func(h screen.Host, _ *model) screen.Screen { return structure.New(h) }, asks: true},
-	{make: func(h screen.Host, _ *model) screen.Screen { return compare.New(h) }},
+	{make: func(h screen.Host, m *model) screen.Screen { return compare.New(h, m.saveShown) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return story.New(h) }},
-	{make: func(h screen.Host, _ *model) screen.Screen { return picture.New(h) }},
+	{make: func(h screen.Host, m *model) screen.Screen { return picture.New(h, m.saveShown) }},
 	{make: func(h screen.Host, _ *model) screen.Screen { return source.New(h) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return rules.New(h, m.held) }, asks: true},
 	{make: func(h screen.Host, m *model) screen.Screen { return logs.New(h, m.options.Log) }},
-	{make: func(h screen.Host, m *model) screen.Screen { return did.New(h, m.did) }, asks: true},
+	{make: func(h screen.Host, m *model) screen.Screen { return cmdlog.New(h, m.commandLog) }, asks: true},
 }
 
 // numbered lists the screens that have a digit, in order.
@@ -49,4 +52,9 @@ func (m *model) capture() capture.Options {
 		o.Saved, o.Dropped = s.Journeys, s.Dropped
 	}
 	return o
+}
+
+// saveShown offers to save requests that a screen above Capture shows. Capture has the forms.
+func (m *model) saveShown(shown ...*v1alpha1.Journey) tea.Cmd {
+	return m.screens[screen.Capture].(*capture.Screen).SaveShown(shown...)
 }

@@ -107,7 +107,7 @@ type leaving struct {
 	lost string
 }
 
-func (l *leaving) Leaving() string { return l.lost }
+func (l *leaving) QuitWarning() string { return l.lost }
 
 func TestQuitAsks(t *testing.T) {
 	d := filled(t)
@@ -243,7 +243,7 @@ func TestEditor(t *testing.T) {
 	// The go command stands in for an editor: there is one wherever this test runs.
 	for command, want := range map[string]string{"go version": "<nil> kind: Pod\n", "no-such-editor": "VISUAL", "go run": "exit status"} {
 		t.Setenv("EDITOR", command)
-		e := &editing{ctx: context.Background(), text: []byte("kind: Pod\n"), suffix: ".yaml"}
+		e := &editorRun{ctx: context.Background(), text: []byte("kind: Pod\n"), suffix: ".yaml"}
 		err := e.Run()
 		if got := fmt.Sprint(err, " ", string(e.edited)); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", command, got)

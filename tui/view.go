@@ -33,17 +33,17 @@ func (m *model) render() []string {
 		need := m.theme.Words.Phrase("kx needs %dx%d, this is %dx%d. q quits.", layout.MinWidth, layout.MinHeight, m.w, m.h)
 		return draw.Block(draw.Wrap(need, m.w), m.w, m.h)
 	}
-	same, state := m.focused().Foot()
+	same, state := m.focusedSide().Foot()
 	frame := append([]string{m.header()}, m.sides()...)
 	frame = append(frame, same, m.stateLine(state), m.hints())
 	frame = draw.Block(frame, m.w, m.h)
 	switch m.overlay {
 	case keys.Palette:
-		return m.over(frame, m.palette())
+		return m.layOver(frame, m.palette())
 	case keys.Help, keys.InHelp:
-		return m.over(frame, m.help())
+		return m.layOver(frame, m.help())
 	case keys.Menu:
-		return m.over(frame, m.menuBox())
+		return m.layOver(frame, m.menuBox())
 	}
 	return frame
 }
@@ -51,7 +51,7 @@ func (m *model) render() []string {
 // sides draws the lesson and the screen, or the visible one of them.
 func (m *model) sides() []string {
 	if m.lesson == nil || m.frame.OneSide() {
-		return m.focused().Render()
+		return m.focusedSide().Render()
 	}
 	beside := m.current.Render
 	if m.onLesson && m.lesson.Veiled() {
@@ -74,8 +74,8 @@ func (m *model) veil() []string {
 	return m.theme.Box(lines, "", "", w, h, false)
 }
 
-// over lays a box over the middle of the screen.
-func (m *model) over(frame, box []string) []string {
+// layOver lays a box over the middle of the screen.
+func (m *model) layOver(frame, box []string) []string {
 	w := 0
 	if len(box) > 0 {
 		w = draw.Width(box[0])
@@ -88,7 +88,7 @@ func (m *model) over(frame, box []string) []string {
 func (m *model) header() string {
 	left := " " + m.theme.Title("kx") + " "
 	for _, t := range m.tabs() {
-		if t.name == m.focused().Name() {
+		if t.name == m.focusedSide().Name() {
 			left += " " + m.theme.Tab(t.text)
 		} else {
 			left += " " + m.theme.Dim(t.text)
@@ -107,7 +107,7 @@ func (m *model) header() string {
 // tabs returns the names of the screens with their digits, the current one in brackets. If they do not fit, the
 // others are only digits.
 func (m *model) tabs() []tab {
-	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, m.named(name)) })
+	all := m.tabsOf(func(n int, name screen.Name) string { return fmt.Sprintf("%d %s", n, m.screenTitle(name)) })
 	room := roomForFacts
 	if m.w >= layout.Narrow { // what is true of the server does not go because a number grew: the names make room
 		room = m.roomOfFacts()
@@ -143,14 +143,14 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 			continue
 		}
 		text := " " + short(i+1, name) + " "
-		if name == m.focused().Name() {
+		if name == m.focusedSide().Name() {
 			seen = true
-			text = fmt.Sprintf("[%d %s]", i+1, m.named(name))
+			text = fmt.Sprintf("[%d %s]", i+1, m.screenTitle(name))
 		}
 		add(name, text)
 	}
 	if !seen && !m.onLesson {
-		add(m.current.Name(), "["+m.named(m.current.Name())+"]")
+		add(m.current.Name(), "["+m.screenTitle(m.current.Name())+"]")
 	}
 	if m.onLesson {
 		add(screen.Lesson, "["+m.lessonTab()+"]")
@@ -161,10 +161,10 @@ func (m *model) tabsOf(short func(int, screen.Name) string) []tab {
 }
 
 // lessonTab names the lesson's side, with the key that switches sides.
-func (m *model) lessonTab() string { return keys.ToLesson.Key() + " " + m.named(screen.Lesson) }
+func (m *model) lessonTab() string { return keys.ToLesson.Key() + " " + m.screenTitle(screen.Lesson) }
 
-// named returns a screen's translated name.
-func (m *model) named(name screen.Name) string { return m.theme.Words.Text(string(name)) }
+// screenTitle returns a screen's translated name.
+func (m *model) screenTitle(name screen.Name) string { return m.theme.Words.Text(string(name)) }
 
 // serverFacts lists the facts about the server but for its address.
 func (m *model) serverFacts() []string {
@@ -209,20 +209,20 @@ func (m *model) stateLine(state string) string {
 	case m.note.text != "":
 		return " " + draw.Clean(m.theme.Words.Text(m.note.text))
 	}
-	if away := m.client.Away(); away != nil {
+	if away := m.client.Unreachable(); away != nil {
 		return m.awayLine(away)
 	}
 	return state
 }
 
 // awayLine reports, on every screen, that the server does not answer, with a way out.
-func (m *model) awayLine(away *api.Away) string {
+func (m *model) awayLine(away *api.UnreachableError) string {
 	say := m.theme.Words.Phrase
 	next := say("; kx serve starts it")
 	if m.server.InProcess {
 		next = say("; if it stays away, leave with q and start kx tui again")
 	}
-	return m.theme.Bad(draw.Fitting(m.w,
+	return m.theme.Bad(draw.JoinFitting(m.w,
 		draw.Part{Text: " ! " + say("no answer from %s", draw.Clean(away.Host)), Weight: 4},
 		draw.Part{Text: " (" + draw.Clean(away.Why) + ")", Weight: 1},
 		draw.Part{Text: say(". It is asked again"), Weight: 3},
@@ -243,15 +243,15 @@ func (m *model) text(h hint) string {
 // hints draws the next useful keys that fit, and always the keys for help and the palette.
 func (m *model) hints() string {
 	line, at := "", 0
-	for _, h := range m.hinted() {
+	for _, h := range m.placeHints() {
 		line += strings.Repeat(" ", h.x-at) + m.text(h)
 		at = h.x + h.w
 	}
 	return draw.Fit(line, m.w)
 }
 
-// hinted returns the hints with their places: on the right those for the palette, help and quitting.
-func (m *model) hinted() []hint {
+// placeHints returns the hints with their places: on the right those for the palette, help and quitting.
+func (m *model) placeHints() []hint {
 	always := []hint{{key: ":", word: "palette"}, {key: "?", word: "help"}, {key: "q", word: "quit"}}
 	switch {
 	case m.overlay != keys.None:
@@ -282,18 +282,18 @@ func (m *model) hintsIn(room int) (hints []hint) {
 		return true
 	}
 	var rest []*keys.Command
-	for _, c := range m.table.In(ctx) {
+	for _, c := range m.table.CommandsIn(ctx) {
 		switch {
-		case len(c.KeysIn(ctx)) == 0 || c.Disabled() != "":
-		case c.Wanted() != "":
-			add(c, c.Wanted())
+		case len(c.KeysIn(ctx)) == 0 || c.DisabledReason() != "":
+		case c.NextHint() != "":
+			add(c, c.NextHint())
 		case c.Hint != "":
 			rest = append(rest, c)
 		}
 	}
 	for _, c := range rest {
 		word := c.Hint
-		if o, ok := m.focused().(screen.Opener); ok && c.ID == keys.Open && m.overlay == keys.None {
+		if o, ok := m.focusedSide().(screen.Opener); ok && c.ID == keys.Open && m.overlay == keys.None {
 			if word = o.Opens(); word == "" {
 				continue
 			}

@@ -21,9 +21,9 @@ import (
 // program runs a process: it gets arguments and returns an exit code.
 type program func(ctx context.Context, args []string, streams kubectl.Streams) int
 
-// called returns the program with the name by which this process was started: kx testassets makes links with the names
-// of others.
-func called(as string) program {
+// programFor returns the program with the name by which this process was started: kx testassets makes links with the
+// names of others.
+func programFor(as string) program {
 	name := cmp.Or(os.Getenv(assets.CalledVariable), filepath.Base(as))
 	_ = os.Unsetenv(assets.CalledVariable) // programs that this one starts are called by their own names
 	switch strings.TrimSuffix(name, ".exe") {
@@ -48,7 +48,7 @@ func asAPIServer(ctx context.Context, args []string, streams kubectl.Streams) in
 		if warning := a.Warning(); warning != "" {
 			slog.New(slog.NewTextHandler(streams.ErrOut, nil)).Warn(warning)
 		}
-		err = runServe(ctx, a.Options, streams.ErrOut, streams.ErrOut)
+		err = runServe(ctx, a.Options, func(string) error { return nil }, streams.ErrOut, streams.ErrOut)
 	}
 	return report(assets.APIServer, err, streams)
 }

@@ -3,20 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/check"
-	"github.com/kx-apiserver/kx/cmd/kx/internal/join"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/proc"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
@@ -30,6 +26,7 @@ const (
 type checkOptions struct {
 	kustomizations       []string
 	strict, all, changes bool
+	update               bool
 	color, against       string
 	format               render.Format
 }
@@ -51,6 +48,10 @@ webhooks are not called. Documents that are accepted without a warning get no li
 The exit code is 0 if all documents are accepted, 1 if one is refused, 2 if one could not be checked: a file that can't be read, or
 is no YAML. The rest is checked all the same.
 
+A document of the kind Expectations has rows: objects, as whom they are sent, and what the server is to answer. They are sent without
+being stored when all else is there, so they test rules, policies, defaults and roles of the set. The output names the rules,
+validations and match conditions that were never true or never false; --update-expect writes the answers into the rows.
+
 With --against, the set is created on top of what is there already: immutable fields, quotas, policies, and objects that are stored
 under an older definition count.`,
 		Example: `  kx check deploy/                         # all .yaml, .yml and .json below it
@@ -59,7 +60,9 @@ under an older definition count.`,
   kx check -o github --strict manifests/   # in a workflow: annotations at the lines, warnings fail too
   kx check --show-changes deployment.yaml  # and what defaults and policies make of it
   kx check --against production deploy/    # on top of what the cluster of that context has; nothing is written there
-  kx check --against main/deploy deploy/   # on top of what these manifests are`,
+  kx check config/ tests/expect.yaml       # rows of objects, each with the answer that it is to get
+  kx check --against main/deploy deploy/   # on top of what these manifests are
+  kx check --against backup.db deploy/     # on top of what this snapshot of etcd has`,
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}
@@ -69,7 +72,9 @@ under an older definition count.`,
 	fs.BoolVar(&o.strict, "strict", false, "take warnings for refusals")
 	fs.BoolVar(&o.all, "all", false, "have a line also for documents that are accepted without a warning")
 	fs.BoolVar(&o.changes, "show-changes", false, "show what defaults and policies change in each object")
-	fs.StringVar(&o.against, "against", "", "what is there already: a context of the kubeconfig, or manifests in a file or directory")
+	fs.BoolVar(&o.update, "update-expect", false, "write into the rows of expectations what the server answers")
+	fs.StringVar(&o.against, "against", "",
+		"what is there already: a context of the kubeconfig, a snapshot of etcd, an archive of a kx, or manifests in a file or directory")
 	fs.StringVar(&o.color, "color", "auto", "colour changes: auto, always or never")
 	oneOf(cmd, "color", "auto", "always", "never")
 	formatVar(cmd, fs, &o.format, "text, json, junit, sarif or github",
@@ -105,10 +110,6 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	proc.SendLogs(log.Handler())
 	defer debug.SetGCPercent(debug.SetGCPercent(checkGCPercent))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(checkMemoryMost))
-	base, err := o.base(cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
 	server := check.Options()
 	leaveNothing, err := ephemeral(server)
 	if err != nil {
@@ -123,13 +124,18 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
+	base, leaveNoBase, err := o.base(ctx, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer leaveNoBase()
 	progress := render.NewProgress(cmd.ErrOrStderr(), func(done int64) string { return render.Count(done).String() + " documents" })
 	defer progress.Clear()
-	out := render.NewCheck(clearing{cmd.OutOrStdout(), progress}, o.format,
+	out := render.NewCheck(progressClearer{cmd.OutOrStdout(), progress}, o.format,
 		render.CheckOptions{All: o.all, Changes: o.changes, Colored: colored})
 	summary, err := emit(ctx, progress, check.Config{
 		Inputs:  check.Inputs{Paths: args, Kustomizations: o.kustomizations, In: cmd.InOrStdin()},
-		Against: base, Server: server, Log: log, Strict: o.strict, Changes: o.changes,
+		Against: base, Server: server, Log: log, Strict: o.strict, Changes: o.changes, Update: o.update,
 	}, out)
 	if err != nil {
 		return err
@@ -138,40 +144,14 @@ func (o *checkOptions) check(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case summary.Documents == 0:
+	case summary.Documents+summary.Rows == 0:
 		return errors.New("there is no manifest in what was named: kx check reads .yaml, .yml and .json in directories")
 	case summary.Unchecked > 0:
 		return &exitError{code: checkUnchecked}
-	case summary.Refused > 0:
+	case summary.Refused+summary.Unmet > 0:
 		return &exitError{code: checkRefused}
 	}
 	return nil
-}
-
-// base returns what --against names, nil without it. A path that exists is not taken for a context.
-func (o *checkOptions) base(errOut io.Writer) (*check.Base, error) {
-	if o.against == "" {
-		return nil, nil
-	}
-	if _, err := os.Stat(o.against); err == nil {
-		return &check.Base{Inputs: check.Inputs{Paths: []string{o.against}}}, nil
-	}
-	config, _, err := clientOf("", o.against)
-	var none *noContextError
-	switch {
-	case errors.As(err, &none):
-		hint := "the kubeconfig has no contexts: name manifests, or set KUBECONFIG"
-		if len(none.near) > 0 {
-			hint = "did you mean " + strings.Join(none.near, " or ") + "?"
-		} else if len(none.all) > 0 {
-			hint = "the kubeconfig has " + strings.Join(none.all, ", ")
-		}
-		return nil, fmt.Errorf("--against %s: there is no such file or context: %s", o.against, hint)
-	case err != nil:
-		return nil, fmt.Errorf("--against %s: %w", o.against, err)
-	}
-	join.LimitPlugins(config, func(text string) { fmt.Fprintln(errOut, text) })
-	return &check.Base{Cluster: config, Name: "context " + o.against}, nil
 }
 
 const (
@@ -185,13 +165,13 @@ const (
 // progressAfter limits the time that a check runs without showing its progress.
 const progressAfter = time.Second
 
-// clearing removes the progress before something is written in its place.
-type clearing struct {
+// progressClearer removes the progress before something is written in its place.
+type progressClearer struct {
 	io.Writer
 	progress *render.Progress
 }
 
-func (c clearing) Write(data []byte) (int, error) {
+func (c progressClearer) Write(data []byte) (int, error) {
 	c.progress.Clear()
 	return c.Writer.Write(data)
 }

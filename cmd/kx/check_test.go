@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -112,6 +113,102 @@ apiVersion: v1
 kind: ResourceQuota
 metadata: {name: few, namespace: shop, labels: {team: a}}
 spec: {hard: {count/configmaps: "2"}}
+`
+	// sized is a definition with two rules, and tagged a policy with a match condition.
+	sized = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer, default: 3}},
+      x-kubernetes-validations: [{rule: 'self.size < 7', message: too large}, {message: never shrinks, reason: FieldValueInvalid, rule: self.size >= oldSelf.size}]}}}}
+`
+	tagged = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: devs}
+spec:
+  matchConstraints: {resourceRules: [{operations: ['*'], apiGroups: [example.com], apiVersions: ['*'], resources: ['*']}]}
+  matchConditions: [{name: people, expression: "request.userInfo.username != 'kx-admin'"}]
+  validations: [{expression: "'devs' in request.userInfo.groups", message: only devs}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: devs}
+spec: {policyName: devs, validationActions: [Deny]}
+`
+	// everywhere has expressions in all places, each true and false once.
+	everywhere = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: crontabs.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: crontabs, singular: crontab, kind: CronTab}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          a.b: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: "self != 'x'"}]}
+          spec:
+            type: object
+            properties:
+              list: {type: array, maxItems: 9, items: {type: string, maxLength: 9, x-kubernetes-validations: [{rule: "self != 'q'"}]}}
+              map: {type: object, maxProperties: 9, additionalProperties: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}}
+              part:
+                type: integer
+                allOf: [{minimum: 1}]
+                x-kubernetes-validations: [{rule: self > 1}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: team}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints: {resourceRules: [{operations: [CREATE], apiGroups: [example.com], apiVersions: ['*'], resources: [crontabs]}]}
+  matchConditions: [{name: named, expression: "object.metadata.name != 'b'"}]
+  variables: [{name: team, expression: "'blue'"}]
+  mutations:
+  - {patchType: ApplyConfiguration, applyConfiguration: {expression: "Object{metadata: Object.metadata{labels: {'team': variables.team}}}"}}
+  - {patchType: JSONPatch, jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'z'}]"}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: team}
+spec: {policyName: team}
+---
+apiVersion: kx.dev/v1alpha1
+kind: Expectations
+base: {apiVersion: example.com/v1, kind: CronTab, metadata: {name: a}}
+rows:
+- name: good
+  object: {a.b: z, spec: {list: [z], map: {z: 1}, part: 2}}
+  accepted: {metadata: {labels: {team: blue, x: z}}}
+- name: bad
+  object: {metadata: {name: b}, a.b: x, spec: {list: [q], map: {z: 0}, part: 1}}
+  refused: 
+  - failed rule
+`
+	expectations = "apiVersion: kx.dev/v1alpha1\nkind: Expectations\nbase: {apiVersion: example.com/v1, kind: CronTab, metadata: {name: a}}\nrows:\n"
+	roleOfJane   = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: maps}
+rules: [{apiGroups: [''], resources: [configmaps], verbs: [create]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: jane}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: maps}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}]
 `
 	oldTab = "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: old}\nspec: {size: 2}\n"
 	hook   = `apiVersion: admissionregistration.k8s.io/v1
@@ -281,6 +378,58 @@ var checks = []struct {
 	{name: "a namespace that can't be", files: map[string]string{"a.yaml": strings.Replace(goodMap, "good}", "good, namespace: Bad_One}", 1)}, code: 1, want: []string{"DIR/a.yaml:3:24: ConfigMap Bad_One/good: refused: namespaces \"Bad_One\" not found\n"}},
 	{name: "a flag that is none", args: "--nothing DIR", code: 2, want: []string{"unknown flag: --nothing (kx help check says how it is used)"}},
 	{name: "nothing there", files: map[string]string{"a.txt": "x"}, code: 2, want: []string{"there is no manifest in what was named"}},
+	{name: "expectations", files: map[string]string{"a.yaml": sized + "---\n" + tagged, "z.yaml": expectations + `- {name: defaults, object: {spec: {}}, accepted: {spec: {size: 3}}}
+- {name: nothing is changed, object: {spec: {size: 4}}, accepted: {}}
+- {name: too large, object: {spec: {size: 9}}, refused: "spec: Invalid value: too large"}
+- {name: shrinks, old: {spec: {size: 5}}, object: {spec: {size: 4}}, refused: never shrinks}
+- {name: grows, old: {spec: {size: 5}}, object: {spec: {size: 6}}, accepted: true}
+- {name: what was allowed once, old: {spec: {size: 9}}, object: {spec: {size: 9}, metadata: {labels: {a: b}}}, accepted: true, warnings: too large}
+- {name: by another, as: {user: joe}, object: {spec: {size: 4}}, refused: only devs}
+- {name: by a dev, as: {user: jane, groups: [devs]}, accepted: true}
+- {name: deletes, operation: delete, as: {user: joe}, old: {spec: {size: 9}}, refused: only devs}
+- {name: typo, object: {spec: {sice: 4}}, accepted: true, warnings: [unknown field "spec.sice"]}
+- {name: a file, object: part.yml, refused: too large}
+`, "part.yml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec: {size: 8}\n"}, args: "--all DIR/a.yaml DIR/z.yaml", want: []string{
+		"DIR/z.yaml:5:3: \"defaults\", CronTab a: as expected\n", "DIR/z.yaml:15:3: \"a file\", CronTab a: as expected\n",
+		"DIR/z.yaml:11:3: assumed, as documents refer to it: all rights of the user joe\n", "rows: 11; not as expected: 0; written: 0; expressions: 4; covered: 4\n"}, not: []string{"never"}},
+	{name: "expectations that fail", files: map[string]string{"a.yaml": sized, "z.yaml": expectations + `- {name: defaults, object: {spec: {}}, accepted: {spec: {size: 4}}}
+- name: too large
+  object: {spec: {size: 9}}
+  refused:
+  - too small
+- {name: is refused, object: {spec: {size: 9}}, accepted: true}
+- {name: is accepted, object: {spec: {size: 1}}, refused: too large}
+- {name: says nothing, object: {spec: {size: 1}}}
+- {object: {spec: {sice: 1}}, accepted: true}
+- {name: nothing there, operation: update, accepted: true}
+- {name: unknown kind, object: {kind: Other}, accepted: true}
+`}, code: 2, want: []string{
+		"DIR/z.yaml:5:58: \"defaults\", CronTab a: not as expected: spec.size: want 4, got 3\n",
+		"DIR/z.yaml:9:5: \"too large\", CronTab a: not as expected: want the refusal \"too small\", got \"spec: Invalid value: too large\"\n",
+		"DIR/z.yaml:10:49: \"is refused\", CronTab a: not as expected: want accepted, got refused: spec: Invalid value: too large\n",
+		"\"is accepted\", CronTab a: not as expected: want refused, got accepted\n", "\"says nothing\", CronTab a: not as expected: the row expects nothing, and is accepted: --update-expect writes that into it\n",
+		"DIR/z.yaml:13:3: \"row 6\", CronTab a: not as expected: want no other warning, got \"unknown field \\\"spec.sice\\\"\"\n",
+		"\"nothing there\", CronTab a: not checked: there is nothing to update: ", "want accepted, got refused: no matches for kind \"Other\"",
+		"DIR/a.yaml:13:131: never evaluated: CustomResourceDefinition crontabs.example.com: self.size >= oldSelf.size\n", "rows: 8; not as expected: 7; written: 0; expressions: 2; covered: 1\n"}},
+	{name: "expectations with mistakes", files: map[string]string{"a.yaml": sized, "z.yaml": expectations + `- {name: a, object: {}, refuse: x}
+- {name: b, object: {}, operation: delte}
+- {name: c, object: {}, accepted: true, refused: x}
+- {name: d, object: {}, accepted: false}
+- {name: e, object: none.yaml, accepted: true}
+- {name: f, as: {groups: [a]}, accepted: true}
+- {name: g, operation: create, old: {}, accepted: true}
+`, "y.yaml": "apiVersion: kx.dev/v1\nkind: Expectations\nrow: []\n", "x.yaml": "apiVersion: kx.dev/v1alpha1\nkind: Expectation\n"}, code: 2, want: []string{
+		"DIR/z.yaml:5:25: Expectations: not checked: a row has no field \"refuse\": did you mean refused?\n", "DIR/z.yaml:6:36: Expectations: not checked: there is no operation \"delte\": use delete\n",
+		"DIR/z.yaml:7:41: Expectations: not checked: a row expects accepted or refused, not both\n", "DIR/z.yaml:8:35: Expectations: not checked: accepted has to be true, or ",
+		"DIR/z.yaml:9:21: Expectations: not checked: DIR/none.yaml:1:1: the file can't be read: no such file", "as needs the name of a user", "a row that creates has no old object",
+		"DIR/y.yaml:1:1: Expectations: not checked: a document of expectations has the apiVersion kx.dev/v1alpha1\n", "DIR/y.yaml:3:1: Expectations: not checked: a document of expectations has no field \"row\": did you mean rows?\n",
+		"Expectation: refused: no matches for kind \"Expectation\" in version \"kx.dev/v1alpha1\": did you mean Expectations?\n"}},
+	{name: "coverage of all places", files: map[string]string{"a.yaml": everywhere}, want: []string{"rows: 2; not as expected: 0; written: 0; expressions: 8; covered: 8\n"}},
+	{name: "expectations with roles", files: map[string]string{"a.yaml": roleOfJane, "z.yaml": "apiVersion: kx.dev/v1alpha1\nkind: Expectations\nbase: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\nas: {user: jane}\nrows:\n" +
+		"- {name: creates, accepted: true}\n- {name: deletes, operation: delete, old: {}, refused: 'User \"jane\" cannot delete resource \"configmaps\"'}\n"}, want: []string{
+		"rows: 2; not as expected: 0; "}, not: []string{"all rights"}},
+	{name: "coverage counts documents and rows alone", files: map[string]string{"a.yaml": labelled + "---\n" + strings.Replace(goodMap, "good}", "good, labels: {team: a}}", 1), "z.yaml": "apiVersion: kx.dev/v1alpha1\nkind: Expectations\nrows: []\n"}, args: "-o json DIR", want: []string{
+		`"path": "spec.validations[0].expression"`, `"true": 1,`, `"false": 0,`, `"errors": 0,`}},
 	{name: "nothing named", args: " ", code: 2, want: []string{"nothing to check: name files or directories"}},
 }
 
@@ -632,7 +781,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}, {api
 		"new/a.yaml": strings.Replace(shop, "{a: b}", "{a: c}", 1) + "---\n" + shopMap("one") + "---\n" + shopMap("two") + "---\n" +
 			strings.Replace(cronTabs, "minimum: 1, default: 3", "minimum: 9", 1) + "---\n" + strings.Replace(oldTab, "old", "new", 1),
 	})
-	s, m := startServer(t, t.TempDir()), newMachine(t)
+	data := t.TempDir()
+	s, m := startServer(t, data), newMachine(t)
 	config, err := clientcmd.LoadFromFile(s.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
@@ -665,16 +815,33 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}, {api
 			t.Fatalf("the quota counts %q", used)
 		}
 	}
+	snapshot, archive, cut := filepath.Join(dir, "backup.db"), filepath.Join(dir, "backup.tar"), filepath.Join(dir, "cut.db")
+	for _, file := range [][]string{{snapshot}, {"--archive", archive}} {
+		if out, code := run(append([]string{"etcd", "snapshot", "save", "--data-dir", data}, file...)...); code != 0 {
+			t.Fatal(out)
+		}
+	}
+	saved, err := os.ReadFile(snapshot)
+	if err == nil {
+		err = os.WriteFile(cut, saved[:len(saved)/2], 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{
+		"ConfigMap shop/fixed: refused: data: Forbidden: field is immutable when `immutable` is set\n",
+		"ConfigMap shop/two: refused: configmaps \"two\" is forbidden: exceeded quota: few, requested: count/configmaps=1, used: count/configmaps=2",
+		"CronTab default/old is stored, and would be refused: spec.size: Invalid value: 2: ", "CronTab new: refused: spec.size: Invalid value: 2: ",
+		"documents: 7; accepted: 4; of these updated: 3; refused: 3; "}
 	for _, c := range []struct {
 		context string
 		code    int
 		want    []string
 	}{
-		{"reader", 1, []string{
-			"ConfigMap shop/fixed: refused: data: Forbidden: field is immutable when `immutable` is set\n",
-			"ConfigMap shop/two: refused: configmaps \"two\" is forbidden: exceeded quota: few, requested: count/configmaps=1, used: count/configmaps=2",
-			"CronTab default/old is stored, and would be refused: spec.size: Invalid value: 2: ", "CronTab new: refused: spec.size: Invalid value: 2: ",
-			"documents: 7; accepted: 4; of these updated: 3; refused: 3; "}},
+		{"reader", 1, all},
+		{snapshot, 1, all},
+		{archive, 1, all},
+		{cut, 2, []string{"--against DIR/cut.db: ", "cut"}},
 		{"stranger", 1, []string{
 			"context stranger: there, but not in the check: namespaces \"shop\" is forbidden: User \"stranger\" cannot get resource \"namespaces\"",
 			"CronTab new: refused: spec.size: Invalid value: 2: ", "documents: 7; accepted: 5; of these updated: 0; refused: 2; "}},
@@ -689,6 +856,104 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: reader}, {api
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: it does not say %q:\n%s", c.context, want, out)
 			}
+		}
+	}
+}
+
+// TestCheckUpdateExpect has the answers written into rows, and all else stay as it was.
+func TestCheckUpdateExpect(t *testing.T) {
+	t.Parallel()
+	const rows = `# of sizes
+- name: new   # without an answer
+  object: {spec: {size: 9}}
+
+# the defaults
+- accepted: {} # all of them
+  name: defaults
+  object:
+    spec: {}
+- name: as it was
+  object: {spec: {size: 4}}
+  accepted:   {}
+- name: a typo
+  object: {spec: {sice: 4}}
+  refused:
+  # once
+  - too large
+  - too small
+
+# end
+`
+	const want = `# of sizes
+- name: new   # without an answer
+  object: {spec: {size: 9}}
+  refused: 'spec: Invalid value: too large'
+
+# the defaults
+- accepted: # all of them
+    spec:
+      size: 3
+  name: defaults
+  object:
+    spec: {}
+- name: as it was
+  object: {spec: {size: 4}}
+  accepted:   {}
+- name: a typo
+  object: {spec: {sice: 4}}
+  accepted: true
+  warnings: unknown field "spec.sice"
+
+# end
+`
+	m, dir := newMachine(t), manifests(t, map[string]string{"a.yaml": sized, "z.yaml": expectations + rows, "y/braces.yaml": expectations + "- {name: x}\n"})
+	file := filepath.Join(dir, "z.yaml")
+	a := m.run("", "check", "--update-expect", filepath.Join(dir, "a.yaml"), file)
+	got, err := os.ReadFile(file)
+	if err != nil || a.code != 0 || string(got) != expectations+want || !strings.Contains(a.out, "rows: 4; not as expected: 0; written: 3; ") {
+		t.Errorf("exit code %d: %v: %s%s%s", a.code, err, a.out, a.err, got)
+	}
+	if a = m.run("", "check", filepath.Join(dir, "a.yaml"), file); a.code != 0 {
+		t.Errorf("what was written does not hold: %s", a.out)
+	}
+	const link = "link.yaml"
+	if err := errors.Join(os.WriteFile(file, []byte(expectations+rows), 0o600), os.Chmod(file, 0o640), os.Symlink("z.yaml", filepath.Join(dir, link))); err != nil {
+		t.Fatal(err)
+	}
+	a = m.run("", "check", "--update-expect", filepath.Join(dir, "a.yaml"), filepath.Join(dir, link))
+	got, err = os.ReadFile(file)
+	if err != nil || a.code != 0 || string(got) != expectations+want {
+		t.Errorf("through a link: exit code %d: %v: %s%s%s", a.code, err, a.out, a.err, got)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file has another mode: %v, %v", info, err)
+	}
+	if a = m.run("", "check", "--update-expect", dir); a.code != 2 || !strings.Contains(a.err, `braces.yaml:5:3: the row "x" is written in braces`) {
+		t.Errorf("exit code %d: %s%s", a.code, a.out, a.err)
+	}
+	if a = m.run(expectations+rows, "check", "--update-expect", "-", filepath.Join(dir, "a.yaml")); a.code != 2 || !strings.Contains(a.err, "standard input") {
+		t.Errorf("exit code %d: %s%s", a.code, a.out, a.err)
+	}
+}
+
+// TestCheckExpectForms reads rows in the forms for machines.
+func TestCheckExpectForms(t *testing.T) {
+	t.Parallel()
+	m, dir := newMachine(t), manifests(t, map[string]string{"a.yaml": sized, "z.yaml": expectations + "- {name: good, object: {spec: {}}, accepted: true}\n- {name: bad, object: {spec: {}}, refused: x}\n"})
+	for form, want := range map[string][]string{
+		"json":   {`"rows": [`, `"row": "bad"`, `"outcome": "unmet"`, `"level": "mismatch"`, `"unmet": 1`, `"expressions": [`, `"true": 2`},
+		"junit":  {`tests="3" failures="1"`, `type="mismatch"`, `never false: CustomResourceDefinition crontabs`},
+		"sarif":  {`"ruleId": "mismatch"`, `"executionSuccessful": true`},
+		"github": {"::error file=", "want refused, got accepted", "::notice file=", "title=never false"},
+	} {
+		a := m.run("", "check", "-o", form, dir)
+		for _, text := range want {
+			if a.code != 1 || !strings.Contains(a.out, text) {
+				t.Errorf("-o %s: exit code %d, not %q: %s%s", form, a.code, text, a.out, a.err)
+			}
+		}
+		if form == "json" && !json.Valid([]byte(a.out)) {
+			t.Errorf("this is no JSON: %s", a.out)
 		}
 	}
 }

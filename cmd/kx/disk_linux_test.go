@@ -74,7 +74,7 @@ func TestFullDiskOfDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	// If etcd had written its database before there was a limit, another write ends it.
-	another := time.AfterFunc(closePatience, func() {
+	another := time.AfterFunc(8*time.Second, func() {
 		_, _ = maps.Create(context.Background(), configMap("b"), metav1.CreateOptions{})
 	})
 	defer another.Stop()

@@ -12,7 +12,6 @@ import (
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/docs"
 	"github.com/kx-apiserver/kx/server"
-	"github.com/kx-apiserver/kx/server/options"
 )
 
 // TestFlagsAreDocumented holds docs/serve.md against the flags, both ways.
@@ -25,9 +24,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	for _, m := range regexp.MustCompile("`--([a-z0-9-]+)`").FindAllSubmatch(text, -1) {
 		documented[string(m[1])] = true
 	}
-	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	options.New().AddFlags(flags)
-	flags.VisitAll(func(f *pflag.Flag) {
+	newServeCommand().Flags().VisitAll(func(f *pflag.Flag) {
 		if !documented[f.Name] {
 			t.Errorf("--%s is not in docs/serve.md", f.Name)
 		}
@@ -53,7 +50,7 @@ func TestFiltersOfDocuments(t *testing.T) {
 		}
 		for _, asked := range term.FindAll(text, -1) {
 			terms++
-			if _, err := filter.Parse(string(asked), server.Reasons().Known); err != nil {
+			if _, err := filter.Parse(string(asked), server.Reasons().Names); err != nil {
 				t.Errorf("docs/%s: %s: %v", name, asked, err)
 			}
 		}

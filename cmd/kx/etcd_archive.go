@@ -21,7 +21,7 @@ func (o *etcdOptions) saveArchive(cmd *cobra.Command, format render.Format, file
 	if toOut && render.IsTerminal(cmd.OutOrStdout()) {
 		return errors.New("an archive is nothing to look at: name a file, or send standard output to one")
 	}
-	save, err := o.archived(cmd)
+	save, err := o.archiveSave(cmd)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func tellStreamed(cmd *cobra.Command, saved *backup.Summary) error {
 	return err
 }
 
-// archived returns the contents of an archive. If the server's etcd runs elsewhere, it sets the endpoint to that.
-func (o *etcdOptions) archived(cmd *cobra.Command) (*backup.Save, error) {
+// archiveSave returns the contents of an archive. If the server's etcd runs elsewhere, it sets the endpoint to that.
+func (o *etcdOptions) archiveSave(cmd *cobra.Command) (*backup.Save, error) {
 	if len(o.endpoint.URLs) > 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "--endpoints names an etcd alone: the archive has no keys and certificates of a server")
 		m := backup.Manifest{KX: serverbackup.ProgramVersion(), Prefix: o.keyPrefix(), Etcd: backup.Etcd{Servers: o.endpoint.URLs}}
@@ -93,7 +93,7 @@ func archiveStatus(cmd *cobra.Command, format render.Format, path string) error 
 		return err
 	}
 	defer archive.Close()
-	return writeOne(cmd, format, archive.Saved(), render.Archives)
+	return writeOne(cmd, format, archive.Summary(), render.Archives)
 }
 
 // restoreOptions are the flags of a restore.
@@ -130,7 +130,7 @@ func (o *restoreOptions) run(cmd *cobra.Command, file string) error {
 	}
 	progress.Clear()
 	if o.format != render.Table {
-		return render.One(cmd.OutOrStdout(), o.format, report)
+		return render.WriteOne(cmd.OutOrStdout(), o.format, report)
 	}
 	return report.Write(cmd.OutOrStdout())
 }

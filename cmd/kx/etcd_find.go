@@ -86,11 +86,12 @@ func (o *etcdFindOptions) run(ctx context.Context, r *reader, args []string) err
 	if err != nil {
 		return err
 	}
+	o.criteria.Path = o.pathOf(args)
 	list := render.NewList(r.out, o.format, render.Matches(o.criteria))
 	progress := r.keysProgress()
 	defer progress.Clear()
 	unreadable := 0
-	for m, err := range admin.Find(ctx, r, r.decoder, o.pathOf(args), o.criteria, revision, progress.Add) {
+	for m, err := range admin.Find(ctx, r, r.decoder, o.criteria, revision, progress.Add) {
 		if err != nil {
 			return err
 		}

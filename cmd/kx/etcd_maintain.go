@@ -14,10 +14,10 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// listCommand makes a command that asks an etcd for a list and writes it.
-func listCommand[T any](o *etcdOptions, use, short, long, example string, columns render.Columns[T],
+// listCommand completes a command with its text: it asks an etcd for a list and writes it.
+func listCommand[T any](o *etcdOptions, cmd *cobra.Command, columns render.Columns[T],
 	ask func(context.Context, *admin.Live) iter.Seq2[T, error]) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Example: example, Args: cobra.NoArgs}
+	cmd.Args = cobra.NoArgs
 	var format render.Format
 	listFormatVar(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -54,11 +54,13 @@ func all[T any](rows []T, err error) iter.Seq2[T, error] {
 }
 
 func newEtcdStatusCommand(o *etcdOptions) *cobra.Command {
-	return listCommand(o, "status", "Show how the members are: size, leader, revision",
-		"Show how each member that was named is. A member that does not answer is listed with the reason; the exit code is then 1.",
-		`  kx etcd status
+	return listCommand(o, &cobra.Command{
+		Use: "status", Short: "Show how the members are: size, leader, revision",
+		Long: "Show how each member that was named is. A member that does not answer is listed with the reason; the exit code is then 1.",
+		Example: `  kx etcd status
   kx etcd status --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key`,
-		render.Statuses, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.MemberStatus, error] {
+	}, render.Statuses,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.MemberStatus, error] {
 			members := live.Status(ctx)
 			var err error
 			if i := slices.IndexFunc(members, func(m admin.MemberStatus) bool { return len(m.Errors) > 0 }); i >= 0 {
@@ -69,18 +71,22 @@ func newEtcdStatusCommand(o *etcdOptions) *cobra.Command {
 }
 
 func newEtcdMembersCommand(o *etcdOptions) *cobra.Command {
-	return listCommand(o, "members", "List the members of the cluster", "", "  kx etcd members\n  kx etcd members -o json",
-		render.Members, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Member, error] {
+	return listCommand(o, &cobra.Command{
+		Use: "members", Short: "List the members of the cluster", Example: "  kx etcd members\n  kx etcd members -o json",
+	}, render.Members,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Member, error] {
 			return all(live.Members(ctx))
 		})
 }
 
 func newEtcdAlarmsCommand(o *etcdOptions) *cobra.Command {
 	disarm := false
-	cmd := listCommand(o, "alarms", "List the alarms that members have raised, or disarm them",
-		"List the alarms that members have raised. NOSPACE makes etcd refuse writes until it is disarmed.",
-		"  kx etcd alarms\n  kx etcd alarms --disarm       # when what they are about is mended",
-		render.Alarms, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Alarm, error] {
+	cmd := listCommand(o, &cobra.Command{
+		Use: "alarms", Short: "List the alarms that members have raised, or disarm them",
+		Long:    "List the alarms that members have raised. NOSPACE makes etcd refuse writes until it is disarmed.",
+		Example: "  kx etcd alarms\n  kx etcd alarms --disarm       # when what they are about is mended",
+	}, render.Alarms,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Alarm, error] {
 			return all(live.Alarms(ctx, disarm))
 		})
 	cmd.Flags().BoolVar(&disarm, "disarm", false, "end those that are listed")
@@ -89,12 +95,14 @@ func newEtcdAlarmsCommand(o *etcdOptions) *cobra.Command {
 
 func newEtcdHashCommand(o *etcdOptions) *cobra.Command {
 	var revision int64
-	cmd := listCommand(o, "hash", "Compare the members' keys and values by their hashes",
-		"Show each named member's hash of all keys and values up to a revision. "+
+	cmd := listCommand(o, &cobra.Command{
+		Use: "hash", Short: "Compare the members' keys and values by their hashes",
+		Long: "Show each named member's hash of all keys and values up to a revision. " +
 			"It is an error if members that were compacted alike\ndiffer.",
-		"  kx etcd hash --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key\n"+
+		Example: "  kx etcd hash --endpoints https://10.0.0.1:2379,https://10.0.0.2:2379 --cacert ca.crt --cert c.crt --key c.key\n" +
 			"  kx etcd hash --rev 1200",
-		render.Hashes, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Hash, error] {
+	}, render.Hashes,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Hash, error] {
 			return all(live.Hashes(ctx, revision))
 		})
 	cmd.Flags().Int64Var(&revision, "rev", 0, "up to this revision; 0 is now")
@@ -103,10 +111,12 @@ func newEtcdHashCommand(o *etcdOptions) *cobra.Command {
 
 func newEtcdLeasesCommand(o *etcdOptions) *cobra.Command {
 	names := false
-	cmd := listCommand(o, "leases", "List the leases, and how many keys end with each",
-		"List the leases. API servers keep events by leases, one for many events.",
-		"  kx etcd leases\n  kx etcd leases --keys -o json",
-		render.Leases, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Lease, error] {
+	cmd := listCommand(o, &cobra.Command{
+		Use: "leases", Short: "List the leases, and how many keys end with each",
+		Long:    "List the leases. API servers keep events by leases, one for many events.",
+		Example: "  kx etcd leases\n  kx etcd leases --keys -o json",
+	}, render.Leases,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Lease, error] {
 			return live.Leases(ctx, names)
 		})
 	cmd.Flags().BoolVar(&names, "keys", false, "name the keys")
@@ -114,11 +124,13 @@ func newEtcdLeasesCommand(o *etcdOptions) *cobra.Command {
 }
 
 func newEtcdDefragCommand(o *etcdOptions) *cobra.Command {
-	return listCommand(o, "defrag", "Make the members' files as small as they can be",
-		"Make the files of the members that were named as small as they can be, one after the other. "+
+	return listCommand(o, &cobra.Command{
+		Use: "defrag", Short: "Make the members' files as small as they can be",
+		Long: "Make the files of the members that were named as small as they can be, one after the other. " +
 			"A member answers nobody\nmeanwhile. Compact before: what history needs is not free.",
-		"  kx etcd compact && kx etcd defrag",
-		render.Defragmented, func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmentation, error] {
+		Example: "  kx etcd compact && kx etcd defrag",
+	}, render.Defragmented,
+		func(ctx context.Context, live *admin.Live) iter.Seq2[admin.Defragmentation, error] {
 			return live.Defragment(ctx)
 		})
 }

@@ -28,7 +28,7 @@ func bytesProgress(cmd *cobra.Command, what string) *render.Progress {
 // writeOne writes one value: as a table with one row, or as a document.
 func writeOne[T any](cmd *cobra.Command, format render.Format, value T, columns render.Columns[T]) error {
 	if format != render.Table {
-		return render.One(cmd.OutOrStdout(), format, value)
+		return render.WriteOne(cmd.OutOrStdout(), format, value)
 	}
 	return render.All(cmd.OutOrStdout(), format, columns, value)
 }

@@ -52,7 +52,7 @@ func TestKillWhileCollecting(t *testing.T) {
 // awaitCollector waits until the garbage collector of a server is in a state.
 func awaitCollector(t *testing.T, p *process, state string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for c := p.client(t); ; {
 		s := &v1alpha1.Structure{}
@@ -79,7 +79,7 @@ type cascade struct {
 }
 
 func (c cascade) run(t *testing.T, p *process) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(c.dependents)*50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(c.dependents)*50*time.Millisecond)
 	defer cancel()
 	owner, want := family(ctx, t, p.client(t), c.dependents)
 	f := &follower{maps: p.client(t).CoreV1().ConfigMaps("default"), want: want}

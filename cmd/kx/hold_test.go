@@ -40,14 +40,19 @@ func playScreen(t *testing.T, kubeconfig, state string) *played {
 	return playIn(t, kubeconfig, state, "dark")
 }
 
-// playIn is play in a theme.
+// playIn is playScreen in a theme.
 func playIn(t *testing.T, kubeconfig, state string, look theme.Name) *played {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	start := func(context.Context) (tui.Server, error) {
+	return playServer(t, func(context.Context) (tui.Server, error) {
 		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 		return tui.Server{Config: config, Kubeconfig: kubeconfig}, err
-	}
+	}, state, look)
+}
+
+// playServer shows the screen of a server.
+func playServer(t *testing.T, start func(context.Context) (tui.Server, error), state string, look theme.Name) *played {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
 	s, err := tui.New(ctx, tui.Options{Start: start, Theme: look, StateFile: state, Export: exportOnScreen, CrashDir: t.TempDir()}, io.Discard)
 	if err != nil {
 		t.Fatal(err)

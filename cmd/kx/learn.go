@@ -238,8 +238,8 @@ func nextLesson(entries []learn.Entry, progress *play.Progress) int {
 }
 
 // knownFlags returns the flags that the texts of lessons may name.
-func knownFlags(root *cobra.Command) learn.Known {
-	return learn.Known{Flag: func(name string) bool { return hasFlag(root, name) }}
+func knownFlags(root *cobra.Command) learn.KnownNames {
+	return learn.KnownNames{Flag: func(name string) bool { return hasFlag(root, name) }}
 }
 
 // hasFlag reports whether a command or one of its subcommands has a flag.

@@ -181,7 +181,7 @@ func TestClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	when := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	record := progress.Of(e.ID)
+	record := progress.Record(e.ID)
 	record.Done, record.Answers, record.Solved, record.Looked, record.Hints = &when, map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]int{}
 	questions := 0
 	for _, part := range e.Parts {

@@ -18,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/tui"
+	"github.com/kx-apiserver/kx/tui/disk"
 	screen "github.com/kx-apiserver/kx/tui/learn"
 	"github.com/kx-apiserver/kx/tui/logs"
 	"github.com/kx-apiserver/kx/tui/play"
@@ -73,7 +74,7 @@ func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.
 		if !slices.Contains(e.Tracks, t.Track) {
 			continue
 		}
-		if progress.Of(e.ID).Done != nil {
+		if progress.Record(e.ID).Done != nil {
 			t.Done, t.Left = t.Done-1, t.Left+e.Minutes
 		}
 		of = append(of, t)
@@ -81,15 +82,15 @@ func tracksOf(e learn.Entry, all []learn.Entry, progress *play.Progress) []play.
 	return of
 }
 
-// onward returns the lessons that come after e on the user's track, or else on the tracks of e, and the tracks that end
-// with e.
-func (o *learnOptions) onward(e learn.Entry, all []learn.Entry) (ways []screen.Way, ends []lesson.Track) {
+// nextLessons returns the lessons that come after e on the user's track, or else on the tracks of e, and the tracks
+// that end with e.
+func (o *learnOptions) nextLessons(e learn.Entry, all []learn.Entry) (ways []screen.Way, ends []lesson.Track) {
 	tracks := e.Tracks
 	if o.track != "" {
 		tracks = []lesson.Track{lesson.Track(o.track)}
 	}
 	for _, track := range tracks {
-		next := following(all, e, track)
+		next := lessonAfter(all, e, track)
 		if next == nil {
 			ends = append(ends, track)
 			continue
@@ -104,8 +105,8 @@ func (o *learnOptions) onward(e learn.Entry, all []learn.Entry) (ways []screen.W
 	return ways, ends
 }
 
-// following returns the lesson after e on a track, or nil.
-func following(all []learn.Entry, e learn.Entry, track lesson.Track) *learn.Entry {
+// lessonAfter returns the lesson after e on a track, or nil.
+func lessonAfter(all []learn.Entry, e learn.Entry, track lesson.Track) *learn.Entry {
 	for i := range all {
 		if e.Number > 0 && all[i].Number > e.Number && slices.Contains(all[i].Tracks, track) {
 			return &all[i]
@@ -141,28 +142,28 @@ func (o *learnOptions) playOne(ctx context.Context, e learn.Entry, all []learn.E
 		keepCopy = func(r play.Record, over bool) error {
 			data, err := p.copy.Page(r, over)
 			if err == nil {
-				err = replaceFile(o.copy, data, 0o644) // other users read it
+				err = disk.Replace(o.copy, data, 0o644) // other users read it
 			}
 			if err != nil {
 				return fmt.Errorf("write the copy of the lesson: %w", err)
 			}
 			return nil
 		}
-		if err := keepCopy(*progress.Of(e.ID), false); err != nil {
+		if err := keepCopy(*progress.Record(e.ID), false); err != nil {
 			return after, way, err
 		}
-		defer func() { err = errors.Join(err, keepCopy(*progress.Of(e.ID), true)) }()
+		defer func() { err = errors.Join(err, keepCopy(*progress.Record(e.ID), true)) }()
 	}
 	options.Lesson = &screen.Options{
-		Lesson: e.Lesson, Open: p.open, Record: *progress.Of(e.ID),
+		Lesson: e.Lesson, Open: p.open, Record: *progress.Record(e.ID),
 		Keep: func(r play.Record) error {
-			*progress.Of(e.ID) = r
+			*progress.Record(e.ID) = r
 			return errors.Join(progress.Save(), keepCopy(r, false))
 		},
 		Quick: o.questions, Tracks: tracksOf(e, all, progress),
 		Leave: func(a screen.After, w screen.Way) { after, way = a, w },
 	}
-	options.Lesson.Ways, options.Lesson.Ends = o.onward(e, all)
+	options.Lesson.Ways, options.Lesson.Ends = o.nextLessons(e, all)
 	defer func() { err = errors.Join(err, p.close()) }() // also if the screen panics
 	err = o.show(ctx, options)
 	return after, way, err

@@ -112,7 +112,7 @@ func TestLearnOnScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := progress.Of("conflict"); !r.Solved[task.ID] || r.Answers["where"] == 0 && len(r.Answers) == 0 {
+	if r := progress.Record("conflict"); !r.Solved[task.ID] || r.Answers["where"] == 0 && len(r.Answers) == 0 {
 		t.Errorf("kept: %+v", r)
 	}
 }
@@ -186,7 +186,7 @@ func TestLearnOnward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, second := progress.Of("first-get").Next, progress.Of("create").Next; first != 2 || second != 3 {
+	if first, second := progress.Record("first-get").Next, progress.Record("create").Next; first != 2 || second != 3 {
 		t.Errorf("kept: %d and %d", first, second)
 	}
 	if err := o.play(t.Context(), "nowhere", strings.NewReader(""), io.Discard); err == nil || len(shown) != 3 {
@@ -326,7 +326,7 @@ func TestLearnInATerminal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := progress.Of(name)
+			r := progress.Record(name)
 			if r.Done == nil || len(r.Solved) != len(l.Tasks()) || r.Next != len(l.Parts) {
 				t.Errorf("kept: %+v", r)
 			}

@@ -182,13 +182,13 @@ func TestLearnList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := progress.Of("first-get")
+	done := progress.Record("first-get")
 	if err := json.Unmarshal([]byte(`{"done":"2026-01-02T03:04:05Z"}`), done); err != nil {
 		t.Fatal(err)
 	}
-	progress.Of("create").Next = 3
+	progress.Record("create").Next = 3
 	answered := *done.Done
-	progress.Of("conflict").Answered = &answered
+	progress.Record("conflict").Answered = &answered
 	if err := progress.Save(); err != nil {
 		t.Fatal(err)
 	}

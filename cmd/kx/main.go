@@ -19,7 +19,7 @@ import (
 func main() {
 	atinit.Finish()
 	runtime.MemProfileRate = 0 // no command shows allocations, and their record takes memory
-	do := called(os.Args[0])
+	do := programFor(os.Args[0])
 	os.Exit(do(context.Background(), os.Args[1:], kubectl.Streams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}))
 }
 

@@ -1,17 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
+	"github.com/kx-apiserver/kx/tui/disk"
 )
 
 // formatVar adds -o to a command. The first of the formats is the default.
@@ -72,21 +71,5 @@ func writeOut(file string, out io.Writer, data []byte) error {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no file: without --out, it goes to standard output", file)
 	}
-	return replaceFile(file, data, 0o600)
-}
-
-// replaceFile replaces a file atomically: until the new content is complete, the old one stays.
-func replaceFile(file string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return disk.Replace(file, data, 0o600)
 }

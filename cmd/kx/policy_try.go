@@ -257,7 +257,7 @@ func (o *policyTryOptions) reading() (*reading, error) {
 	}
 	config.QPS = -1 // requests go one after the other
 	r := &reading{config: config, namespace: "default"}
-	if join.Elsewhere(o.dataDir, o.kubeconfig) {
+	if join.SelectsOther(o.dataDir, o.kubeconfig) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = o.kubeconfig
 		if r.namespace, _, err = clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).Namespace(); err != nil {

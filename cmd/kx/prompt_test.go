@@ -55,7 +55,7 @@ func TestPrompt(t *testing.T) {
 				}
 				return out.String()
 			case "await": // what was just granted counts a moment later
-				for deadline := time.Now().Add(time.Minute); strings.Contains(p.typed(strings.TrimSpace(d.Input)), "exit code"); {
+				for deadline := time.Now().Add(patience); strings.Contains(p.typed(strings.TrimSpace(d.Input)), "exit code"); {
 					if time.Now().After(deadline) {
 						d.Fatalf(t, "it still fails: %s", d.Input)
 					}
@@ -165,13 +165,14 @@ func (p *typing) typed(line string) string {
 
 var (
 	journeyID       = regexp.MustCompile(`\b[0-9a-f]{6}-\d+\b`)
+	journeyShown    = regexp.MustCompile(`(?m)\b([0-9a-f]{6}-\d+)$`) // other requests stand within lines
 	objectUID       = regexp.MustCompile(`\buid: ([0-9a-f-]{36})`)
 	resourceVersion = regexp.MustCompile(`resourceVersion"?: "(\d+)"`)
 )
 
 func (p *typing) remember(a answer) {
-	if ids := journeyID.FindAllString(a.err, -1); ids != nil {
-		p.values["ID"] = ids[len(ids)-1]
+	if ids := journeyShown.FindAllStringSubmatch(a.err, -1); ids != nil {
+		p.values["ID"] = ids[len(ids)-1][1]
 	}
 	if uids := objectUID.FindAllStringSubmatch(a.out, -1); uids != nil {
 		p.values["UID"] = uids[len(uids)-1][1]

@@ -42,7 +42,8 @@ func newRootCommand(streams kubectl.Streams) *cobra.Command {
 	}{
 		{groupServe, "Run a server:", []*cobra.Command{newServeCommand(), newTestCommand(), newTestassetsCommand(), newTUICommand(),
 			newBenchCommand()}},
-		{groupLook, "See what it does:", []*cobra.Command{newCheckCommand(), newLearnCommand(), newTraceCommand(), newPolicyCommand()}},
+		{groupLook, "See what it does:", []*cobra.Command{newCheckCommand(), newLearnCommand(), newTraceCommand(),
+			newFaultCommand(), newPolicyCommand()}},
 		{groupBelow, "Look at and mend what lies below the API:",
 			[]*cobra.Command{newEtcdCommand(), newStorageCommand(), newCacheCommand()}},
 		{groupUse, "Use it, as with kubectl:", newKubectlCommands(streams)},
@@ -79,7 +80,7 @@ func checkUsage(cmd *cobra.Command) {
 				err = c.ValidateRequiredFlags()
 			}
 			if err == nil {
-				err = together(c.ValidateFlagGroups())
+				err = shortenExclusive(c.ValidateFlagGroups())
 			}
 			if err != nil {
 				return sayWhere(c, err)
@@ -95,8 +96,8 @@ func checkUsage(cmd *cobra.Command) {
 // exclusive matches cobra's error about flags that exclude each other.
 var exclusive = regexp.MustCompile(`; \[(.*)\] were all set$`)
 
-// together shortens the error that exclusive matches.
-func together(err error) error {
+// shortenExclusive shortens the error that exclusive matches.
+func shortenExclusive(err error) error {
 	if err == nil {
 		return nil
 	}

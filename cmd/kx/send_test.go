@@ -121,14 +121,15 @@ func (p *sending) journey(id string) *v1alpha1.Journey {
 	return &j
 }
 
-// ownNames are resources of whose objects no template knows enough: their names or certificates follow from other values, they
-// name another object, they need exactly one of two fields, their schema does not say how times are written or what is the least, and there is no sample in that version.
+// ownNames are resources of whose objects no template knows enough: their names or certificates follow from other values,
+// they name another object, they need exactly one of two fields or a server that keeps nothing, their schema does not say
+// how times are written or what is the least, and there is no sample in that version.
 var ownNames = map[string]bool{
 	"bindings": true, "events.events.k8s.io": true, "certificatesigningrequests.certificates.k8s.io": true,
 	"clustertrustbundles.certificates.k8s.io": true, "ipaddresses.networking.k8s.io": true,
 	"podcertificaterequests.certificates.k8s.io": true, "autoscaling/v1/horizontalpodautoscalers": true,
 	"apiservices.apiregistration.k8s.io": true, "storageversionmigrations.storagemigration.k8s.io": true,
-	"accessreviews.kx.dev": true,
+	"accessreviews.kx.dev": true, "snapshots.kx.dev": true,
 }
 
 // TestTemplates creates an object of every kind that the server has from its template, and then patches and applies the

@@ -75,7 +75,8 @@ func TestWays(t *testing.T) {
 		want := p.journey(id)
 		where := certs
 		where.Kubeconfig = p.kubeconfig
-		for _, way := range shell.Ways(&r, &h, where) {
+		for n := range shell.Programs {
+			way := shell.WayOf(n, &r, &h, where)
 			if way.Text == "" {
 				t.Errorf("%s: %s", r.Title(), way.Short())
 				continue
@@ -199,10 +200,10 @@ func (p *sending) realCurl(way shell.Way, code int) {
 }
 
 // writeCerts writes the files with which curl reaches the server.
-func (p *sending) writeCerts() shell.Where {
+func (p *sending) writeCerts() shell.Target {
 	p.t.Helper()
 	dir := p.t.TempDir()
-	w := shell.Where{Server: p.config.Host, CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, "admin crt"), Key: filepath.Join(dir, "admin.key")}
+	w := shell.Target{Server: p.config.Host, CA: filepath.Join(dir, "ca.crt"), Cert: filepath.Join(dir, "admin crt"), Key: filepath.Join(dir, "admin.key")}
 	for name, data := range map[string][]byte{w.CA: p.config.CAData, w.Cert: p.config.CertData, w.Key: p.config.KeyData} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			p.t.Fatal(err)

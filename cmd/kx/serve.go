@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ import (
 )
 
 func newServeCommand() *cobra.Command {
-	o := options.New()
+	o, data := options.New(), &origin{}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API on an etcd in this process, or on an etcd cluster",
@@ -33,6 +32,7 @@ at a terminal and listening on this machine alone, they are, for administrators.
 An interrupt stops it in good order; a second one at once.`,
 		Example: `  kx serve                      # keys, kubeconfig and data in ~/.kx
   kx serve --ephemeral          # keep nothing
+  kx serve --ephemeral --from ~/.kx --listen 127.0.0.1:0   # try something on a copy of a kx that runs
   kx serve --etcd-servers https://10.0.0.1:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,10 +43,16 @@ An interrupt stops it in good order; a second one at once.`,
 			if o.UntilStdinEnds {
 				ctx = untilEnd(ctx, cmd.InOrStdin())
 			}
-			return runServe(ctx, o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if err := data.check(o); err != nil {
+				return err
+			}
+			fill := func(dir string) error { return data.copy(cmd, dir) }
+			return runServe(ctx, o, fill, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	o.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&data.from, "from", "", "with --ephemeral: begin with a copy of the data, keys and certificates of the kx of "+
+		"this data directory, or of an archive of kx etcd snapshot save --archive")
 	return cmd
 }
 
@@ -73,8 +79,8 @@ func permitAtTerminal(o *options.Options) {
 	}
 }
 
-// permitted says what administrators may do, and how that is changed.
-func permitted(allow options.Allow) string {
+// permissionText says what administrators may do, and how that is changed.
+func permissionText(allow options.Allow) string {
 	state := func(p options.Permit) string {
 		return map[options.Permit]string{options.Always: "on", options.Asked: "off", options.Never: "never"}[p]
 	}
@@ -88,13 +94,8 @@ func permitted(allow options.Allow) string {
 	return text
 }
 
-// failedPatience is how long requests may go on after the server failed: most wait for an etcd that is gone.
-const failedPatience = time.Second
-
-// closePatience limits the time to stop a failed server. A read inside a failed etcd never ends.
-const closePatience = 8 * time.Second
-
-func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) error {
+// runServe serves until ctx ends. fill is called with the temporary directory, if there is one.
+func runServe(ctx context.Context, o *options.Options, fill func(dir string) error, out, errOut io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -107,36 +108,17 @@ func runServe(ctx context.Context, o *options.Options, out, errOut io.Writer) er
 		return err
 	}
 	defer leaveNothing()
+	if o.Ephemeral {
+		if err := fill(o.EphemeralDir); err != nil {
+			return err
+		}
+	}
 	ctx, stopListening := interruptible(ctx, log, leaveNothing)
 	defer stopListening()
-	s, err := server.Start(ctx, o, log)
-	if err != nil {
-		return err
-	}
-	go proc.GiveBackMemory(ctx)
-	fmt.Fprintf(out, "kx: serving %s  kubeconfig: %s\nkx: %s\n", s.URL, s.Kubeconfig, permitted(o.Allow))
-	var failure error
-	patience := o.Limits.RequestTimeout
-	select {
-	case <-ctx.Done():
-		log.Info("stopping: requests in flight may finish", "reason", context.Cause(ctx))
-	case failure = <-s.Failed():
-		log.Error("stopping", "error", failure)
-		patience = min(patience, failedPatience)
-	}
-	stopCtx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if failure == nil {
-		return s.Stop(stopCtx)
-	}
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.Stop(stopCtx) }()
-	select {
-	case err = <-stopped:
-	case <-time.After(closePatience):
-		log.Warn("stopped before all was closed", "waited", closePatience)
-	}
-	return errors.Join(failure, err)
+	return server.Run(ctx, o, log, func(s *server.Server) {
+		go proc.GiveBackMemory(ctx)
+		fmt.Fprintf(out, server.Ready+"kx: %s\n", s.URL, s.Kubeconfig, permissionText(o.Allow))
+	})
 }
 
 // ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no

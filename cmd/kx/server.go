@@ -35,7 +35,7 @@ func (o *serverOptions) server() (*rest.Config, error) {
 }
 
 func (o *serverOptions) config() (*rest.Config, error) {
-	if join.Elsewhere(o.dataDir, o.kubeconfig) {
+	if join.SelectsOther(o.dataDir, o.kubeconfig) {
 		rules := clientcmd.NewDefaultClientConfigLoadingRules()
 		rules.ExplicitPath = o.kubeconfig
 		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()

@@ -109,7 +109,7 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 		}
 		if err != nil {
 			if result.Cursor != "" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "kx: go on with: %s --from %s\n", again(cmd, o), result.Cursor)
+				fmt.Fprintf(cmd.ErrOrStderr(), "kx: go on with: %s --from %s\n", resumeCommand(cmd, o), result.Cursor)
 			}
 			return errors.Join(err, list.Close())
 		}
@@ -123,8 +123,8 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 	return nil
 }
 
-// again returns the command line of this call without a cursor.
-func again(cmd *cobra.Command, o *storageMigrateOptions) string {
+// resumeCommand returns the command line of this call without a cursor.
+func resumeCommand(cmd *cobra.Command, o *storageMigrateOptions) string {
 	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
 	if o.all {
 		words = append(words, "--all")

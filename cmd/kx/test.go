@@ -37,8 +37,9 @@ const (
 )
 
 func newTestCommand() *cobra.Command {
+	o := &faultTest{}
 	cmd := &cobra.Command{
-		Use:   "test [--] COMMAND [ARG...]",
+		Use:   "test [flags] [--] COMMAND [ARG...]",
 		Short: "Run a command with an API server of its own, and keep the requests if it fails",
 		Long: `Run a command with an API server of its own, which keeps nothing and allows breakpoints and faults. The command finds
 it by the variable KUBECONFIG, and its exit code is that of kx test: 128 plus the number of the signal if one ended it, 127 if there is no
@@ -47,22 +48,39 @@ such command, 126 if it can't be started. An interrupt or SIGTERM goes to the co
 If the command fails, its requests are kept as a page for a browser and for kx tui -r, in the directory that the variable
 KXTEST_ARTIFACTS names or in that for temporary files, and one line says where.
 
+With --fault, requests go wrong from the start, in a way of kx fault add: its words, with its flags before the filter. Then the command
+runs once more, on a new server without faults, and a line says what the faults did:
+
+  resilient     it passes, and stores no more writes and meets no more conflicts than without the faults
+  degraded      it passes, and does
+  failed        it fails, and passes without the faults; its exit code is that of kx test
+  inconclusive  a fault hit nothing, the command fails without faults too, or it made more requests than the server remembers
+
+Conflicts that a fault makes do not count, nor do writes of leases and events. The exit code of inconclusive is the command's, or 1.
+--junit writes the verdict to a file too: failed is a failure there, and inconclusive an error.
+
 Tests in Go have a server a test with the package server/kxtest.`,
 		Example: `  kx test -- go test ./controllers/...
-  kx test -- sh -c 'kubectl apply -f manifests && ./check'`,
+  kx test -- sh -c 'kubectl apply -f manifests && ./check'
+  kx test --fault 'conflict --times 3 verb:update resource:widgets' --junit verdict.xml -- ./check`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			command := exec.Command(args[0], args[1:]...)
-			command.Stdin, command.Stdout, command.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return runTest(cmd.Context(), command)
+			return o.run(cmd.Context(), func() *exec.Cmd {
+				command := exec.Command(args[0], args[1:]...)
+				command.Stdin, command.Stdout, command.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+				return command
+			})
 		},
 	}
-	cmd.Flags().SetInterspersed(false) // flags after the command's name are its own
+	fs := cmd.Flags()
+	fs.SetInterspersed(false) // flags after the command's name are its own
+	fs.StringArrayVar(&o.faults, "fault", nil, "what goes wrong, such as 'conflict --times 3 verb:update'; may be given several times")
+	fs.StringVar(&o.junit, "junit", "", "the file to write the verdict to, as JUnit has it")
 	return cmd
 }
 
-// runTest runs the command beside a server. The error has the command's exit code.
-func runTest(ctx context.Context, command *exec.Cmd) (err error) {
+// runTest runs the command beside a server. The error has the command's exit code. look may be nil.
+func runTest(ctx context.Context, command *exec.Cmd, look *observation) (err error) {
 	if command.Err == nil {
 		_, command.Err = exec.LookPath(command.Path)
 	}
@@ -87,12 +105,12 @@ func runTest(ctx context.Context, command *exec.Cmd) (err error) {
 	starting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	s, err := server.Start(starting, o, log)
 	stop()
-	early := interrupted(signals)
+	early := interruptError(signals)
 	if s == nil {
 		return cmp.Or(early, err)
 	}
 	if err = early; err == nil {
-		err = testBeside(ctx, s, command, signals)
+		err = testBeside(ctx, s, command, signals, look)
 	}
 	stopCtx, cancel := context.WithTimeout(context.Background(), testStopWait)
 	defer cancel()
@@ -102,11 +120,11 @@ func runTest(ctx context.Context, command *exec.Cmd) (err error) {
 	return err
 }
 
-// interrupted returns an error if a signal came while the server started.
-func interrupted(signals <-chan os.Signal) error {
+// interruptError returns an error if a signal came while the server started.
+func interruptError(signals <-chan os.Signal) error {
 	select {
 	case sig := <-signals:
-		return &exitError{code: child.Signaled(sig), err: fmt.Errorf("test: %s before the command began", sig)}
+		return &exitError{code: child.SignalExitCode(sig), err: fmt.Errorf("test: %s before the command began", sig)}
 	default:
 		return nil
 	}
@@ -122,8 +140,13 @@ func addTo(err, more error) error {
 }
 
 // testBeside runs the command, and keeps its requests if it fails.
-func testBeside(ctx context.Context, s *server.Server, command *exec.Cmd, signals <-chan os.Signal) error {
+func testBeside(
+	ctx context.Context, s *server.Server, command *exec.Cmd, signals <-chan os.Signal, look *observation,
+) error {
 	command.Env = append(command.Environ(), "KUBECONFIG="+s.Kubeconfig)
+	if err := look.begin(ctx, s.Kubeconfig); err != nil {
+		return fmt.Errorf("test: %w", err)
+	}
 	c, err := child.Start(command, signals)
 	if err != nil {
 		return notStarted(err)
@@ -132,8 +155,11 @@ func testBeside(ctx context.Context, s *server.Server, command *exec.Cmd, signal
 	if err != nil {
 		err = fmt.Errorf("test: %w", err)
 	}
+	if lookErr := look.end(ctx, s.Kubeconfig, code); lookErr != nil {
+		err = errors.Join(err, fmt.Errorf("test: %w", lookErr))
+	}
 	if code == 0 {
-		return nil
+		return err
 	}
 	fmt.Fprintf(command.Stderr, "kx: %s\n", escape.Line(keepRequests(ctx, s.Kubeconfig)))
 	return &exitError{code: code, err: err}
@@ -184,7 +210,7 @@ func keepRequests(ctx context.Context, kubeconfig string) string {
 		path = absolute
 	}
 	e.out = path
-	if err := errors.Join(f.Close(), e.export(ctx, wanted, nil, io.Discard)); err != nil {
+	if err := errors.Join(f.Close(), e.export(ctx, []string{wanted}, nil, io.Discard)); err != nil {
 		os.Remove(path)
 		return "the requests are not kept: " + err.Error()
 	}

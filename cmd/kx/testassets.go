@@ -72,7 +72,7 @@ func (o *testassetsOptions) run(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find the cache of the user: %w", err)
 	}
-	dir, err := assets.Directory(filepath.Join(cache, "kx", "testassets"), version.Release, kx)
+	dir, err := assets.Directory(ctx, filepath.Join(cache, "kx", "testassets"), version.Release, kx)
 	if err != nil {
 		return "", fmt.Errorf("make the directory of assets: %w", err)
 	}

@@ -123,13 +123,13 @@ func (o *traceOptions) filter(args []string) (string, error) {
 	}
 	if len(args) > 0 && strings.TrimSpace(args[0]) != "" {
 		// The typed filter is parsed alone first, so that an error names its column.
-		typed, err := filter.Parse(args[0], server.Reasons().Known)
+		typed, err := filter.Parse(args[0], server.Reasons().Names)
 		if err != nil {
 			return "", err
 		}
 		terms = append(terms, "("+typed.String()+")")
 	}
-	all, err := filter.Parse(strings.Join(terms, " "), server.Reasons().Known)
+	all, err := filter.Parse(strings.Join(terms, " "), server.Reasons().Names)
 	return all.String(), err
 }
 
@@ -172,7 +172,7 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	defer s.Close()
 	ctx, stop := interruptible(ctx, slog.Default(), func() {})
 	defer stop()
-	if err := refused(ctx, s, wanted); err != nil {
+	if err := unknownRequest(ctx, s, wanted); err != nil {
 		return err
 	}
 	s.Follow(wanted)
@@ -197,10 +197,10 @@ func (o *traceOptions) follow(ctx context.Context, args []string, out, errOut io
 	}
 }
 
-// refused is the server's error about a filter that names a request which it does not know. Following would ask again
-// and again.
-func refused(ctx context.Context, s *session.Session, wanted string) error {
-	if f, err := filter.Parse(wanted, server.Reasons().Known); err != nil || !f.Asks("after") {
+// unknownRequest is the server's error about a filter that names a request which it does not know. Following would ask
+// again and again.
+func unknownRequest(ctx context.Context, s *session.Session, wanted string) error {
+	if f, err := filter.Parse(wanted, server.Reasons().Names); err != nil || !f.Asks("after") {
 		return err
 	}
 	_, err := s.Rows(ctx, wanted)

@@ -74,19 +74,30 @@ func (s *blameOptions) run(ctx context.Context, args []string, in io.Reader, out
 		}
 		return s.tell(ctx, j, path, in, out)
 	}
-	resource, name, _ := strings.Cut(subject, "/")
-	if resource == "" || name == "" || strings.Contains(name, "/") {
+	f := objectField{path: path}
+	f.resource, f.name, _ = strings.Cut(subject, "/")
+	if f.resource == "" || f.name == "" || strings.Contains(f.name, "/") {
 		return fmt.Errorf("%q is neither the ID of a request nor RESOURCE/NAME, such as configmap/web", subject)
 	}
 	if s.file != "" {
-		j, err := s.newestSaved(in, resource, name, path)
+		j, err := s.newestSaved(in, f)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(errOut, "kx: the newest request of %s about it: %s\n", s.file, j.Name)
 		return s.tell(ctx, j, path, in, out)
 	}
-	return s.object(ctx, resource, name, path, in, out, errOut)
+	return s.object(ctx, f, in, out, errOut)
+}
+
+// objectField is what the user asks about: a field of an object, or the whole object if the path is empty.
+type objectField struct{ resource, name, path string }
+
+func (f objectField) String() string {
+	if f.path == "" {
+		return f.resource + "/" + f.name
+	}
+	return f.path + " of " + f.resource + "/" + f.name
 }
 
 // tell writes the causes of a request, or the steps that changed the field at a path.
@@ -102,21 +113,21 @@ var writes = []string{"create", "update", "patch", "delete"}
 
 // newestSaved returns the last request of a capture that wrote an object and, if a path is given, changed the field
 // there. A capture holds only the plural names of resources.
-func (s *blameOptions) newestSaved(in io.Reader, resource, name, path string) (newest *v1alpha1.Journey, err error) {
-	wanted := schema.ParseGroupResource(resource)
+func (s *blameOptions) newestSaved(in io.Reader, f objectField) (newest *v1alpha1.Journey, err error) {
+	wanted := schema.ParseGroupResource(f.resource)
 	var plurals []string
-	for j, err := range saved(s.file, in) {
+	for j, err := range savedJourneys(s.file, in) {
 		if err != nil {
 			return nil, err
 		}
 		if !slices.Contains(plurals, j.Spec.Resource) && j.Spec.Resource != "" {
 			plurals = append(plurals, j.Spec.Resource)
 		}
-		if j.Spec.Resource != wanted.Resource || wanted.Group != "" && j.Spec.Group != wanted.Group || !s.wrote(j, name) {
+		if j.Spec.Resource != wanted.Resource || wanted.Group != "" && j.Spec.Group != wanted.Group || !s.wrote(j, f.name) {
 			continue
 		}
-		if path != "" {
-			changes, err := blame.FindChanges(j, path)
+		if f.path != "" {
+			changes, err := blame.FindChanges(j, f.path)
 			if err != nil || len(changes) == 0 {
 				continue
 			}
@@ -126,7 +137,7 @@ func (s *blameOptions) newestSaved(in io.Reader, resource, name, path string) (n
 	if newest == nil {
 		slices.Sort(plurals)
 		return nil, fmt.Errorf("%s has no request that changed %s: its requests are about %s",
-			s.file, what(resource, name, path), strings.Join(plurals, ", "))
+			s.file, f, strings.Join(plurals, ", "))
 	}
 	return newest, nil
 }
@@ -137,21 +148,14 @@ func (s *blameOptions) wrote(j *v1alpha1.Journey, name string) bool {
 		j.Spec.Subresource == "" && j.Status.Code >= 200 && j.Status.Code < 300
 }
 
-func what(resource, name, path string) string {
-	if path == "" {
-		return resource + "/" + name
-	}
-	return path + " of " + resource + "/" + name
-}
-
 // object explains the newest request of the server that wrote an object. If there is none, it shows the object's
 // managedFields.
-func (s *blameOptions) object(ctx context.Context, resource, name, path string, in io.Reader, out, errOut io.Writer) error {
+func (s *blameOptions) object(ctx context.Context, f objectField, in io.Reader, out, errOut io.Writer) error {
 	config, err := s.server()
 	if err != nil {
 		return err
 	}
-	mapping, err := mappingOf(config, resource)
+	mapping, err := mappingOf(config, f.resource)
 	if err != nil {
 		return err
 	}
@@ -160,45 +164,44 @@ func (s *blameOptions) object(ctx context.Context, resource, name, path string, 
 		return err
 	}
 	defer client.Close()
-	plural := mapping.Resource.Resource
-	about := fmt.Sprintf("verb:%s resource:%s name:%s", strings.Join(writes, ","), plural, values([]string{name})[0])
+	f.resource = mapping.Resource.Resource
+	about := fmt.Sprintf("verb:%s resource:%s name:%s", strings.Join(writes, ","), f.resource, values([]string{f.name})[0])
 	newest := func(filter string) (*v1alpha1.Journey, error) {
 		rows, err := client.Rows(ctx, filter)
 		for _, j := range slices.Backward(rows) {
-			if j.Spec.Group == mapping.Resource.Group && s.wrote(j, name) {
+			if j.Spec.Group == mapping.Resource.Group && s.wrote(j, f.name) {
 				return client.Get(ctx, j.Name)
 			}
 		}
 		return nil, err
 	}
 	wanted := about
-	if path != "" {
-		wanted += " touched:" + values([]string{path})[0]
+	if f.path != "" {
+		wanted += " touched:" + values([]string{f.path})[0]
 	}
 	j, err := newest(wanted)
 	if err != nil {
 		return err
 	}
 	if j != nil {
-		fmt.Fprintf(errOut, "kx: the newest request that changed %s: %s\n", what(plural, name, path), j.Name)
-		return s.tell(ctx, j, path, in, out)
+		fmt.Fprintf(errOut, "kx: the newest request that changed %s: %s\n", f, j.Name)
+		return s.tell(ctx, j, f.path, in, out)
 	}
-	if path == "" {
-		return fmt.Errorf("the server remembers no request that wrote %s: give a path, and its managedFields are asked",
-			what(plural, name, path))
+	if f.path == "" {
+		return fmt.Errorf("the server remembers no request that wrote %s: give a path, and its managedFields are asked", f)
 	}
 	if j, err = newest(about); err != nil {
 		return err
 	}
 	if j == nil {
 		fmt.Fprintf(errOut, "kx: the server remembers no request that wrote %s: this is what its managedFields say\n",
-			what(plural, name, ""))
+			objectField{resource: f.resource, name: f.name})
 	} else {
 		fmt.Fprintf(errOut, "kx: no request with recorded objects (--trace) changed %s, the newest without them is %s: "+
 			"this is what managedFields say\n",
-			what(plural, name, path), j.Name)
+			f, j.Name)
 	}
-	return s.managers(ctx, config, mapping, name, path, out)
+	return s.managers(ctx, config, mapping, f.name, f.path, out)
 }
 
 // managers writes the managers of a field from an object's managedFields.
@@ -229,9 +232,9 @@ func (s *blameOptions) managers(
 		return fmt.Errorf("%s/%s has no field %s", mapping.Resource.Resource, name, path)
 	}
 	if s.format == render.JSON {
-		return render.One(out, render.JSON, owners)
+		return render.WriteOne(out, render.JSON, owners)
 	}
-	journey.Owners(out, mapping.Resource.Resource+"/"+name, path, value, owners, journey.PaintFor(out).In(s.language))
+	journey.Owners(out, mapping.Resource.Resource+"/"+name, path, value, owners, journey.PaintFor(out).WithLanguage(s.language))
 	return nil
 }
 
@@ -275,9 +278,9 @@ func (s *journeySource) blame(j *v1alpha1.Journey, path string, out io.Writer) e
 		return err
 	}
 	if s.format == render.JSON {
-		return render.One(out, render.JSON, changes)
+		return render.WriteOne(out, render.JSON, changes)
 	}
-	journey.Blame(out, j, path, changes, journey.PaintFor(out).In(s.language))
+	journey.Blame(out, j, path, changes, journey.PaintFor(out).WithLanguage(s.language))
 	return nil
 }
 
@@ -305,8 +308,8 @@ func (s *journeySource) causes(ctx context.Context, j *v1alpha1.Journey, in io.R
 		j, chain = next, append(chain, next)
 	}
 	if s.format == render.JSON {
-		return render.One(out, render.JSON, chain)
+		return render.WriteOne(out, render.JSON, chain)
 	}
-	journey.Causes(out, chain, unknown, journey.PaintFor(out).In(s.language))
+	journey.Causes(out, chain, unknown, journey.PaintFor(out).WithLanguage(s.language))
 	return nil
 }

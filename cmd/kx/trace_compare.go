@@ -46,8 +46,8 @@ func (s *journeySource) compare(ctx context.Context, first, second string, in io
 		return err
 	}
 	if s.format == render.JSON {
-		return render.One(out, render.JSON, journey.Pairs(a, b))
+		return render.WriteOne(out, render.JSON, journey.Pairs(a, b))
 	}
-	journey.Compare(out, a, b, journey.PaintFor(out).In(s.language))
+	journey.Compare(out, a, b, journey.PaintFor(out).WithLanguage(s.language))
 	return nil
 }

@@ -34,24 +34,30 @@ type traceExport struct {
 func newTraceExportCommand(o *traceOptions) *cobra.Command {
 	e := &traceExport{journeySource: journeySource{traceOptions: o}}
 	cmd := &cobra.Command{
-		Use:   "export ID|FILTER",
+		Use:   "export ID|FILTER [OTHER]",
 		Short: "Write requests as a document that others can open: Markdown, an HTML page, a drawing",
 		Long: `Write the way of one request, or of those that a filter wants, as a document that others can open without kx:
 
   md    for an issue: the story in sentences, a diagram of the layers in Mermaid, and what changed in the object
-  html  one page that any browser opens, without scripts: story, steps that fold, reasons, changes and code. It holds the
-        capture too: kx tui -r FILE.html and kx trace show --file FILE.html open it again.
+  html  one page that any browser opens, without scripts: the picture of the layers to walk, why a request was refused,
+        what changed, story, steps that fold, reasons and code. It holds the capture too: kx tui -r FILE.html and
+        kx trace show --file FILE.html open it again.
   svg   a drawing of the steps, as kx trace show has them on the screen
+
+Of two requests, such as a read from the cache and one from etcd, or a write that was done and one that was refused, the
+document says first where the two part, and why: the page opens on both pictures, one above the other, and walks them in
+step. Each is an ID, or a filter that wants one request. Watches and requests that have not ended can't be compared.
 
 Secrets are masked in it, as they are in the server. A document has at most 20 MB; it says what was left out for that.`,
 		Example: `  kx trace export 3f2a1c-17 > issue.md
   kx trace export 3f2a1c-17 -o html --out way.html       # and later: kx tui -r way.html
+  kx trace export 3f2a1c-17 3f2a1c-19 -o html --out both.html
   kx trace export 'code:409 resource:crontabs' --out conflicts.md
   kx trace export --file slow.kxtrace 3f2a1c-17 -o svg > way.svg`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: o.completeID(1),
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: o.completeID(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.export(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+			return e.export(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&e.file, "file", "",
@@ -62,19 +68,10 @@ Secrets are masked in it, as they are in the server. A document has at most 20 M
 	return cmd
 }
 
-func (e *traceExport) export(ctx context.Context, which string, in io.Reader, out io.Writer) error {
-	d := &export.Document{Saved: time.Now(), Language: e.language}
-	var err error
-	if e.file != "" {
-		d.Journeys, err = chosen(e.file, which, in)
-	} else {
-		d.Journeys, d.Server, err = e.remembered(ctx, which)
-	}
-	if err != nil {
+func (e *traceExport) export(ctx context.Context, which []string, in io.Reader, out io.Writer) error {
+	d := &export.Document{Saved: time.Now(), Language: e.language, Both: len(which) == 2}
+	if err := e.addJourneys(ctx, d, which, in); err != nil {
 		return err
-	}
-	if len(d.Journeys) == 0 {
-		return fmt.Errorf("trace export: there is no request %q, and none that it matches as a filter", which)
 	}
 	if err := e.addOthers(ctx, d); err != nil {
 		return err
@@ -88,7 +85,7 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	}
 	var b bytes.Buffer
 	if err := d.Write(&b, e.format); err != nil {
-		return err
+		return fmt.Errorf("trace export: %w", err)
 	}
 	if err := writeOut(e.out, out, b.Bytes()); err != nil {
 		return fmt.Errorf("write the export: %w", err)
@@ -96,9 +93,39 @@ func (e *traceExport) export(ctx context.Context, which string, in io.Reader, ou
 	return nil
 }
 
+// addJourneys adds the journeys that match an ID or a filter, or two that are to be compared.
+func (e *traceExport) addJourneys(ctx context.Context, d *export.Document, which []string, in io.Reader) error {
+	if d.Both && e.file == "-" {
+		return errors.New(
+			"trace export: both requests are looked for in the capture, which standard input has only once: write it to a file")
+	}
+	for _, one := range which {
+		var chosen []*v1alpha1.Journey
+		var err error
+		if e.file != "" {
+			chosen, err = chooseJourneys(e.file, one, in)
+		} else {
+			chosen, d.Server, err = e.fetchJourneys(ctx, one)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(chosen) == 0:
+			return fmt.Errorf("trace export: there is no request %q, and none that it matches as a filter", one)
+		case d.Both && len(chosen) > 1:
+			return fmt.Errorf("trace export: the filter %q matches %d requests: of two that are compared, each has to be one", one,
+				len(chosen))
+		}
+		d.Journeys = append(d.Journeys, chosen...)
+	}
+	return nil
+}
+
 // exportOnScreen writes the screen's export as a document.
 func exportOnScreen(out io.Writer, e *screen.Export) error {
-	d := &export.Document{Server: e.Server, Saved: time.Now(), Journeys: e.Journeys, Others: e.Others, Files: e.Files}
+	d := &export.Document{
+		Server: e.Server, Saved: time.Now(), Language: e.Language, Journeys: e.Journeys, Others: e.Others, Files: e.Files, Both: e.Both,
+	}
 	if d.Files == nil {
 		d.Files = ownSource
 		for _, j := range d.Journeys {
@@ -143,12 +170,12 @@ func (e *traceExport) addOthers(ctx context.Context, d *export.Document) (err er
 
 // relatedIn returns the journeys of a capture that [refusal.RelatedRequests] selects for any of the refused ones.
 func relatedIn(file string, refused []*v1alpha1.Journey) (all []*v1alpha1.Journey, err error) {
-	refused = slices.DeleteFunc(slices.Clone(refused), func(j *v1alpha1.Journey) bool { return refusal.Wanted(j) == "" })
+	refused = slices.DeleteFunc(slices.Clone(refused), func(j *v1alpha1.Journey) bool { return refusal.RelatedFilter(j) == "" })
 	if len(refused) == 0 {
 		return nil, nil
 	}
 	size := int64(0)
-	for other, err := range saved(file, nil) {
+	for other, err := range savedJourneys(file, nil) {
 		if err != nil {
 			return nil, err
 		}
@@ -187,12 +214,12 @@ func (e *traceExport) addCode(ctx context.Context, d *export.Document) (done fun
 	return done, nil
 }
 
-// chosen returns the journeys of a capture that match an ID or a filter.
-func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
+// chooseJourneys returns the journeys of a capture that match an ID or a filter.
+func chooseJourneys(file, which string, in io.Reader) (all []*v1alpha1.Journey, err error) {
 	wanted, wrong := filter.Parse(which, nil)
-	names := subject.NewNames(server.Reasons().Known)
+	names := subject.NewNames(server.Reasons().Names)
 	size := int64(0)
-	for j, err := range saved(file, in) {
+	for j, err := range savedJourneys(file, in) {
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +236,7 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 		}
 	}
 	if wrong == nil {
-		_, wrong = filter.Parse(which, names.Known)
+		_, wrong = filter.Parse(which, names.List)
 	}
 	if wrong != nil {
 		return nil, wrong
@@ -220,8 +247,8 @@ func chosen(file, which string, in io.Reader) (all []*v1alpha1.Journey, err erro
 // asID matches the IDs that a server gives to journeys, and with an i to installs. Captures may contain other IDs.
 var asID = regexp.MustCompile(`^[0-9a-f]+-i?[0-9]+$`)
 
-// remembered returns the journeys of a server that match an ID or a filter.
-func (e *traceExport) remembered(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {
+// fetchJourneys returns the journeys of a server that match an ID or a filter.
+func (e *traceExport) fetchJourneys(ctx context.Context, which string) (all []*v1alpha1.Journey, host string, err error) {
 	client, host, err := e.connect(1)
 	if err != nil {
 		return nil, "", err

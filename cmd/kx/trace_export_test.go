@@ -5,8 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	screen "github.com/kx-apiserver/kx/tui/capture"
 )
 
 // TestTraceExport writes documents of a server and of a capture, of one request and of several.
@@ -49,6 +53,58 @@ func TestTraceExport(t *testing.T) {
 		{[]string{id, "-o", "pdf"}, "use md, html, svg"},
 		{[]string{id, "--out", t.TempDir()}, "is no file"},
 		{[]string{id, "--out", filepath.Join(t.TempDir(), "none", "file")}, "write the export"},
+	} {
+		if a := typeCommand(append([]string{"trace", "export"}, test.args...)...); a.code == 0 || !strings.Contains(a.err, test.want) {
+			t.Errorf("%v: exit code %d, want %q: %s", test.args, a.code, test.want, a.err)
+		}
+	}
+}
+
+// TestTraceExportBoth says in each form where two requests part, of a server and of a capture, and refuses what can't be compared.
+func TestTraceExportBoth(t *testing.T) {
+	p := newTyping(t)
+	dir := t.TempDir()
+	capture := filepath.Join(dir, "saved")
+	var ids []string
+	for _, dryRun := range []string{"none", "server"} {
+		p.remember(typeCommand("create", "configmap", "by-"+dryRun, "--dry-run="+dryRun, "--trace"))
+		ids = append(ids, p.values["ID"])
+	}
+	if a := typeCommand("trace", "save", capture); a.code != 0 {
+		t.Fatal(a.err)
+	}
+	const why = "They part in the box Store. A: not a dry run: passed on. B: dry run: "
+	for _, form := range []string{"md", "html", "svg"} {
+		for _, from := range [][]string{{}, {"--file", capture}} {
+			a := typeCommand(append([]string{"trace", "export", ids[0], "verb:create name:by-server", "-o", form}, from...)...)
+			if a.code != 0 || !strings.Contains(a.out, "Two requests, and where they part") || !strings.Contains(a.out, why) {
+				t.Errorf("%s %v: exit code %d: %s%.3000s", form, from, a.code, a.err, a.out)
+			}
+		}
+	}
+	all, err := readSaved(capture, memoryMost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var both []*v1alpha1.Journey
+	for _, id := range ids {
+		both = append(both, all.Journeys[slices.IndexFunc(all.Journeys, func(j *v1alpha1.Journey) bool { return j.Name == id })])
+	}
+	for _, form := range []string{"md", "html", "svg"} {
+		var b strings.Builder
+		err := exportOnScreen(&b, &screen.Export{Form: form, Both: true, Journeys: both})
+		if err != nil || !strings.Contains(b.String(), "Two requests, and where they part") || !strings.Contains(b.String(), why) {
+			t.Errorf("the screen's %s: %v: %.3000s", form, err, b.String())
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{ids[0], ids[0]}, "would be compared with itself"},
+		{[]string{ids[0], "verb:create resource:configmaps"}, "matches 2 requests: of two that are compared, each has to be one"},
+		{[]string{ids[0], "name:nobody"}, "there is no request"},
+		{[]string{ids[0], ids[1], "--file", "-"}, "standard input has only once"},
 	} {
 		if a := typeCommand(append([]string{"trace", "export"}, test.args...)...); a.code == 0 || !strings.Contains(a.err, test.want) {
 			t.Errorf("%v: exit code %d, want %q: %s", test.args, a.code, test.want, a.err)

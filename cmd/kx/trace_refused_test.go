@@ -94,8 +94,10 @@ func TestTraceRefused(t *testing.T) {
 			}
 			p.remember(a)
 			shown := typeCommand("trace", "show", p.values["ID"])
-			if ok, err := regexp.MatchString("(?m)^  "+test.card, shown.out); !ok || err != nil {
-				t.Errorf("%v; exit code %d: %s%s", err, shown.code, shown.err, shown.out)
+			for _, text := range []string{a.err, shown.out} {
+				if ok, err := regexp.MatchString("(?m)^  "+test.card, text); !ok || err != nil {
+					t.Errorf("%v; exit code %d: %s%s", err, shown.code, shown.err, text)
+				}
 			}
 			told := typeCommand("trace", "show", "--story", p.values["ID"])
 			if !strings.Contains(told.out, "What can be done: ") {

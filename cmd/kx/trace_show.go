@@ -54,7 +54,7 @@ the way it did, and, if the request was made with --trace, what each step change
 
 A terminal that is wide enough also shows the ID and the function of each step; -o wide always does.
 
-With --story each step is a sentence, in the order in which they began.
+With --story what a layer did is a sentence with the number of its steps, and each step that decided is one of its own.
 
 With --source the code of each step is shown too: the lines around the one that ran, as the server has them compiled in.
 For a capture it is this kx's own source, if all steps of the journey are at the same places in it; otherwise --source
@@ -76,7 +76,7 @@ With --file and without an ID, the journeys of the capture are listed.`,
 	}
 	s.addFlags(cmd, "wide (with the ID and function of each step, as on a wide terminal); json or yaml: the whole journey", render.Wide,
 		render.JSON, render.YAML)
-	cmd.Flags().BoolVar(&s.story, "story", false, "tell the way in sentences, one a step")
+	cmd.Flags().BoolVar(&s.story, "story", false, "tell the way in sentences, folded by layer")
 	cmd.Flags().BoolVar(&s.source, "source", false, "show the code of each step: the lines around the one that ran")
 	cmd.MarkFlagsMutuallyExclusive("story", "source")
 	return cmd
@@ -94,7 +94,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		return errors.New("trace show: --story tells one journey as text: give its ID, and leave -o out")
 	}
 	if len(args) == 0 {
-		for j, err := range saved(s.file, in) {
+		for j, err := range savedJourneys(s.file, in) {
 			switch {
 			case err != nil:
 			case s.format == render.Text, s.format == render.Wide:
@@ -117,7 +117,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 		if err != nil {
 			return err
 		}
-		journey.Story(out, j, others, journey.PaintFor(out).In(s.language))
+		journey.Story(out, j, others, journey.PaintFor(out).WithLanguage(s.language))
 		return nil
 	}
 	if s.source {
@@ -126,7 +126,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 			return err
 		}
 		defer done()
-		journey.Source(out, j, files, journey.PaintFor(out).In(s.language))
+		journey.Source(out, j, files, journey.PaintFor(out).WithLanguage(s.language))
 		return nil
 	}
 	if s.format != render.Text && s.format != render.Wide {
@@ -136,7 +136,7 @@ func (s *journeySource) show(ctx context.Context, args []string, in io.Reader, o
 	if err != nil {
 		return err
 	}
-	journey.Objects(out, j, others, journey.PaintFor(out).In(s.language), s.width(out))
+	journey.Objects(out, j, others, journey.PaintFor(out).WithLanguage(s.language), s.width(out))
 	return nil
 }
 
@@ -154,12 +154,12 @@ func (s *journeySource) width(out io.Writer) int {
 // others returns the journeys that [refusal.RelatedRequests] selects. It returns none for a capture on standard input,
 // which cannot be read twice.
 func (s *journeySource) others(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
-	wanted := refusal.Wanted(j)
+	wanted := refusal.RelatedFilter(j)
 	switch {
 	case wanted == "" || s.file == "-":
 		return nil, nil
 	case s.file != "":
-		all, err := chosen(s.file, wanted, nil)
+		all, err := chooseJourneys(s.file, wanted, nil)
 		return refusal.RelatedRequests(j, slices.Values(all)), err
 	}
 	client, _, err := s.connect(1)
@@ -203,7 +203,7 @@ func (s *journeySource) encode(out io.Writer, j *v1alpha1.Journey) error {
 			return err
 		}
 	}
-	return render.One(out, s.format, j)
+	return render.WriteOne(out, s.format, j)
 }
 
 // journey gets one journey with its steps.
@@ -211,7 +211,7 @@ func (s *journeySource) journey(ctx context.Context, id string, in io.Reader) (*
 	if s.file == "" {
 		return s.fetch(ctx, id)
 	}
-	for j, err := range saved(s.file, in) {
+	for j, err := range savedJourneys(s.file, in) {
 		if err != nil || j.Name == id {
 			return j, err
 		}
@@ -228,8 +228,8 @@ func (s *journeySource) fetch(ctx context.Context, id string) (*v1alpha1.Journey
 	return client.Get(ctx, id)
 }
 
-// saved yields the journeys of a capture. It ends after an error.
-func saved(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
+// savedJourneys yields the journeys of a capture. It ends after an error.
+func savedJourneys(file string, in io.Reader) iter.Seq2[*v1alpha1.Journey, error] {
 	return func(yield func(*v1alpha1.Journey, error) bool) {
 		if file != "-" {
 			opened, err := os.Open(file)

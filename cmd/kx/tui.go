@@ -278,7 +278,7 @@ func (o *ownServer) start(ctx context.Context) (tui.Server, error) {
 // join joins the server that owns the data directory. A server that was started for one command stays until all that
 // joined have left.
 func (o *ownServer) join() (tui.Server, error) {
-	place, err := join.Running(o.options.DataDir)
+	place, err := join.JoinRunning(o.options.DataDir)
 	if err != nil {
 		return tui.Server{}, err
 	}
@@ -421,17 +421,17 @@ func (l *logCapture) Write(p []byte) (int, error) {
 // keep writes the logs to the named file from now on.
 func (l *logCapture) keep(name string) error {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	return l.to(f, err)
+	return l.redirect(f, err)
 }
 
 // keepNothing writes the logs to a temporary file from now on, and returns the directory of temporary files.
 func (l *logCapture) keepNothing() (dir string, err error) {
 	l.temporary = true
 	f, err := os.CreateTemp("", "kx-tui-*.log")
-	return os.TempDir(), l.to(f, err)
+	return os.TempDir(), l.redirect(f, err)
 }
 
-func (l *logCapture) to(f *os.File, err error) error {
+func (l *logCapture) redirect(f *os.File, err error) error {
 	if err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}

@@ -39,7 +39,7 @@ func showLinear(ctx context.Context, screen tui.Options, in io.Reader, out io.Wr
 	if err != nil {
 		return err
 	}
-	o.Host = server.Config.Host
+	o.Host, o.API = server.Config.Host, client
 	o.Session = session.NewSession(client, screen.Reasons, linear.Capacity, changed, func() {})
 	defer o.Session.Close()
 	o.Control = control.New(client, changed, func() {})

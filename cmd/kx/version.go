@@ -25,7 +25,7 @@ func newVersionCommand() *cobra.Command {
 func printVersion(out io.Writer, format render.Format) error {
 	info := version.Info()
 	if format == render.JSON {
-		return render.One(out, format, map[string]any{"release": version.Release, "kubernetes": info})
+		return render.WriteOne(out, format, map[string]any{"release": version.Release, "kubernetes": info})
 	}
 	_, err := fmt.Fprintf(out, "kx %s, Kubernetes %s, %s %s\n", version.Release, info.GitVersion, info.GoVersion, info.Platform)
 	return err

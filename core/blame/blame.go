@@ -69,7 +69,7 @@ func FindChanges(j *v1alpha1.Journey, path string) ([]Change, error) {
 	changes := o.changes(where, 0, len(o.steps))
 	for i := range changes {
 		c := &changes[i]
-		c.Who, c.Before, c.After = nameOf(c.Step), written(c.before), written(c.after)
+		c.Who, c.Before, c.After = nameOf(c.Step), jsonText(c.before), jsonText(c.after)
 	}
 	return changes, nil
 }

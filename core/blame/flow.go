@@ -65,7 +65,7 @@ func (o *objects) flow() flow {
 	f.first = max(f.first, 0)
 	if f.txn >= 0 && deletes(o, f.txn) {
 		f.deleted, f.after, f.request = true, noForm, -1
-		f.before = o.removed(f.txn)
+		f.before = o.removedObject(f.txn)
 		return f
 	}
 	for _, candidate := range []form{encoded, made} {
@@ -81,8 +81,12 @@ func deletes(o *objects, txn int) bool {
 	return strings.HasPrefix(o.steps[txn].Attribute("success"), "delete ")
 }
 
-// removed is the object that a transaction removed, as the last read before it returned it.
-func (o *objects) removed(txn int) form {
+// removedObject is the object that a transaction removed: the one that the step around it had then. Captures of older
+// servers have it only where it was decoded.
+func (o *objects) removedObject(txn int) form {
+	if parent := int(o.steps[txn].Parent); parent >= 0 && o.seen[parent].hasBefore {
+		return form{step: parent}
+	}
 	for i := txn - 1; i >= 0; i-- {
 		if is(&o.steps[i], steps.Etcd3Decode) && o.seen[i].hasAfter && o.steps[i].Parent == o.steps[txn].Parent {
 			return form{step: i, out: true}

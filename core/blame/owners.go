@@ -48,7 +48,7 @@ func Owners(object []byte, path string) (value string, owners []Owner, err error
 			owners = append(owners, Owner{entry.Manager, string(entry.Operation), entry.Subresource, entry.Time})
 		}
 	}
-	return written(at(v, parts)), owners, nil
+	return jsonText(at(v, parts)), owners, nil
 }
 
 // owns is whether a set of fields has the one at a path below v, or one above it that is owned as a whole.

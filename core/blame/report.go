@@ -77,7 +77,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	if !o.any {
 		r.Nothing = NoObjects
 		if j.Status.Level == "Objects" {
-			r.Nothing = unchanged(j)
+			r.Nothing = whyUnchanged(j)
 		}
 		return r, nil
 	}
@@ -89,7 +89,7 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 		r.Nothing = manyWrites
 		return r, nil
 	case f.after.step < 0 && !f.deleted:
-		r.Nothing = unchanged(j)
+		r.Nothing = whyUnchanged(j)
 		return r, nil
 	}
 	var before, after any
@@ -103,8 +103,8 @@ func Journey(j *v1alpha1.Journey) (*Report, error) {
 	return r, nil
 }
 
-// unchanged says why a request changed no object.
-func unchanged(j *v1alpha1.Journey) string {
+// whyUnchanged says why a request changed no object.
+func whyUnchanged(j *v1alpha1.Journey) string {
 	switch {
 	case j.Spec.Method == "GET" || j.Spec.Method == "HEAD":
 		return OnlyReads
@@ -148,12 +148,12 @@ func Step(j *v1alpha1.Journey, i int) (*Report, error) {
 	if r.Before == nil && does(&o.steps[i]).Input != steps.Body || r.After == nil {
 		return r, nil // the step shows an object, and does not change it
 	}
-	o.fill(r, o.seen[i].before, o.seen[i].after, flow{attempt: i, end: o.below(i), request: -1, txn: -1})
+	o.fill(r, o.seen[i].before, o.seen[i].after, flow{attempt: i, end: o.endOfCalls(i), request: -1, txn: -1})
 	return r, nil
 }
 
-// below is the index after the last step that the i-th called, directly or not.
-func (o *objects) below(i int) int {
+// endOfCalls is the index after the last step that the i-th called, directly or not.
+func (o *objects) endOfCalls(i int) int {
 	end := i + 1
 	for end < len(o.steps) && int(o.steps[end].Parent) >= i {
 		end++
@@ -175,16 +175,16 @@ func (o *objects) fill(r *Report, before, after any, f flow) {
 		if typeOnly(path, a, b) || f.journey && !f.after.out && path.Key() == resourceVersion {
 			return // what is stored has no resourceVersion: it is the revision
 		}
-		add(Field{Path: path, Before: written(a), After: written(b)}, b)
+		add(Field{Path: path, Before: jsonText(a), After: jsonText(b)}, b)
 	})
 	if f.request < 0 || after == nil {
 		return
 	}
-	leaves(nil, nil, o.sent(f.request), func(path Path, _, sent any) {
+	leaves(nil, nil, o.sentObject(f.request), func(path Path, _, sent any) {
 		if len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") || at(after, path) != nil || at(before, path) != nil {
 			return
 		}
-		add(Field{Path: path, Before: written(sent), Dropped: true}, nil)
+		add(Field{Path: path, Before: jsonText(sent), Dropped: true}, nil)
 	})
 }
 
@@ -193,9 +193,9 @@ func typeOnly(path Path, a, b any) bool {
 	return len(path) == 1 && (path[0] == "kind" || path[0] == "apiVersion") && (a == nil || b == nil)
 }
 
-// sent is the client's object at the first step that recorded it.
-func (o *objects) sent(decode int) any {
-	for i := decode + 1; i < o.below(decode); i++ {
+// sentObject is the client's object at the first step that recorded it.
+func (o *objects) sentObject(decode int) any {
+	for i := decode + 1; i < o.endOfCalls(decode); i++ {
 		if o.seen[i].hasBefore {
 			return o.seen[i].before
 		}
@@ -237,7 +237,7 @@ func (o *objects) blame(field *Field, v any, f flow) {
 // sentBy is the step that gave the client's object the value: the decoding step, or one that it called, such as
 // defaulting.
 func (o *objects) sentBy(path Path, v any, decode int) int {
-	changes := o.changes(path, decode, o.below(decode))
+	changes := o.changes(path, decode, o.endOfCalls(decode))
 	for i := len(changes) - 1; i >= 0; i-- {
 		if equal(changes[i].after, v) {
 			return changes[i].index
@@ -264,7 +264,7 @@ func Differences(before, after []byte) ([]Field, error) {
 	var fields []Field
 	leaves(nil, a, b, func(path Path, a, b any) {
 		if len(fields) < fieldsMost {
-			fields = append(fields, Field{Path: path, Before: written(a), After: written(b), Step: -1})
+			fields = append(fields, Field{Path: path, Before: jsonText(a), After: jsonText(b), Step: -1})
 		}
 	})
 	return fields, nil

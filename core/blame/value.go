@@ -41,8 +41,8 @@ func at(v any, path Path) any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// written is a value as JSON, empty for nil.
-func written(v any) string {
+// jsonText is a value as JSON, empty for nil.
+func jsonText(v any) string {
 	if v == nil {
 		return ""
 	}

@@ -155,7 +155,7 @@ func (r *Reader) next(into any) error {
 			r.ended = true
 			return io.EOF
 		}
-		err := crowded(line)
+		err := refuseLongLists(line)
 		if err == nil {
 			err = json.Unmarshal(line, into)
 		}

@@ -39,9 +39,9 @@ const crowdedFrom = 256 << 10
 // entries is the length of a list. Its entries have no size.
 type entries []struct{}
 
-// crowded refuses a line with a list that is too long, without decoding the list. It leaves other errors to whoever
-// decodes the line.
-func crowded(line []byte) error {
+// refuseLongLists refuses a line with a list that is too long, without decoding the list. It leaves other errors to
+// whoever decodes the line.
+func refuseLongLists(line []byte) error {
 	if len(line) < crowdedFrom {
 		return nil
 	}
@@ -69,11 +69,11 @@ func crowded(line []byte) error {
 	for i := range steps.Status.Steps {
 		values += len(steps.Status.Steps[i].Attributes) + len(steps.Status.Steps[i].Reason.Values)
 	}
-	return few(values)
+	return refuseManyValues(values)
 }
 
-// few refuses a journey with too many values of steps, all together.
-func few(values int) error {
+// refuseManyValues refuses a journey with too many values of steps, all together.
+func refuseManyValues(values int) error {
 	if values > valuesMost {
 		return fmt.Errorf("the steps of the journey have %d values: no journey has more than %d", values, valuesMost)
 	}
@@ -118,13 +118,13 @@ func check(j *v1alpha1.Journey) error {
 			values += len(step.Reason.Values)
 		}
 		for _, object := range []**runtime.RawExtension{&step.Before, &step.After} {
-			if *object != nil && nesting((*object).Raw) > nestingMost {
+			if *object != nil && jsonDepth((*object).Raw) > nestingMost {
 				*object = nil
 				s.Cut = min(s.Cut, math.MaxInt32-1) + 1
 			}
 		}
 	}
-	return few(values)
+	return refuseManyValues(values)
 }
 
 // checkTimes refuses times that can't be, each alone and what readers add up.
@@ -161,8 +161,8 @@ func checkTimes(s *v1alpha1.JourneyStatus) error {
 
 var errTime = errors.New("no request takes longer than a year")
 
-// nesting returns the depth of objects and lists in a JSON document.
-func nesting(data []byte) (most int) {
+// jsonDepth returns the depth of objects and lists in a JSON document.
+func jsonDepth(data []byte) (most int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {

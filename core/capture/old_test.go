@@ -57,7 +57,7 @@ func TestBeforeReasons(t *testing.T) {
 		t.Errorf("%d steps say why, and %d wrote; want some, and one: the other was refused", whys, written)
 	}
 	for text, want := range map[string]bool{`why:"nothing was written"`: true, "reason:*": false} {
-		f, err := filter.Parse(text, trace.Known)
+		f, err := filter.Parse(text, trace.Names)
 		if err != nil {
 			t.Fatal(err)
 		}

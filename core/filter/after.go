@@ -21,8 +21,8 @@ type reference struct {
 func (n afterNode) match(s Subject) bool {
 	v, ok := s.Field("after")
 	return ok && slices.ContainsFunc(n.requests, func(r reference) bool {
-		if process, number, ok := numbered(r.id); ok {
-			if own, n, ok := numbered(v.text); ok && own == process {
+		if process, number, ok := splitID(r.id); ok {
+			if own, n, ok := splitID(v.text); ok && own == process {
 				return n > number
 			}
 		}
@@ -30,8 +30,8 @@ func (n afterNode) match(s Subject) bool {
 	})
 }
 
-// numbered splits an ID into the process and the request's number.
-func numbered(id string) (process string, number uint64, ok bool) {
+// splitID splits an ID into the process and the request's number.
+func splitID(id string) (process string, number uint64, ok bool) {
 	i := strings.LastIndexByte(id, '-')
 	if i < 0 {
 		return "", 0, false
@@ -42,8 +42,8 @@ func numbered(id string) (process string, number uint64, ok bool) {
 
 // SameProcess says whether one process gave both IDs, so that their order is known without the requests.
 func SameProcess(a, b string) bool {
-	x, _, ok1 := numbered(a)
-	y, _, ok2 := numbered(b)
+	x, _, ok1 := splitID(a)
+	y, _, ok2 := splitID(b)
 	return ok1 && ok2 && x == y
 }
 

@@ -14,15 +14,15 @@ type Vocabulary func(field string) []string
 // Instead begins the question what does the work of a function.
 const Instead = "instead of "
 
-// Elsewhere is a function that no step is.
-type Elsewhere struct {
+// NoStepFunction is a function that no step is.
+type NoStepFunction struct {
 	Name string
 	// Text says what does its work and why that is no step, and Place where that is.
 	Text, Place string
 }
 
-// elsewhere is the error about a word that is a function, but no step: it would find nothing.
-func (p *parser) elsewhere(at int, word string) error {
+// noStepError is the error about a word that is a function, but no step: it would find nothing.
+func (p *parser) noStepError(at int, word string) error {
 	if p.known == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (p *parser) elsewhere(at int, word string) error {
 		return nil
 	}
 	err := p.error(at, "", fmt.Sprintf("no step is %s. %s (%s)", word, found[0], found[1]))
-	err.Elsewhere = &Elsewhere{word, found[0], found[1]}
+	err.Elsewhere = &NoStepFunction{word, found[0], found[1]}
 	return err
 }
 

@@ -24,7 +24,7 @@ func Near(name string, all []string) []string {
 	var found []candidate
 	name = strings.ToLower(name)
 	for _, one := range all {
-		if away, ok := away(name, strings.ToLower(one)); ok {
+		if away, ok := editDistance(name, strings.ToLower(one)); ok {
 			found = append(found, candidate{one, away})
 		}
 	}
@@ -36,8 +36,8 @@ func Near(name string, all []string) []string {
 	return names
 }
 
-// away returns the distance of a name from an existing one, or false if it is too large.
-func away(name, one string) (int, bool) {
+// editDistance returns the distance of a name from an existing one, or false if it is too large.
+func editDistance(name, one string) (int, bool) {
 	best := distance(one, name)
 	ok := 2*best < len(one)
 	if _, part, dotted := strings.Cut(one, "."); dotted {

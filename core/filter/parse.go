@@ -23,7 +23,7 @@ type Error struct {
 	// Unknown is set if the problem is a name that does not exist. Problem and Expected say the same.
 	Unknown *Unknown
 	// Elsewhere is set if the problem is a function that no step is. Problem says the same.
-	Elsewhere *Elsewhere
+	Elsewhere *NoStepFunction
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("filter, column %d: %s", e.Column, e.Text()) }
@@ -197,11 +197,11 @@ func (p *parser) operand(depth int) (node, error) {
 		return nil, err
 	}
 	p.named = named
-	return inner, p.closing(start)
+	return inner, p.closeParenthesis(start)
 }
 
-// closing reads the parenthesis that closes the one at start.
-func (p *parser) closing(start int) error {
+// closeParenthesis reads the parenthesis that closes the one at start.
+func (p *parser) closeParenthesis(start int) error {
 	if !p.take(')') {
 		return p.errorf(p.at, `")"`, "the parenthesis of column %d is open", p.column(start))
 	}

@@ -38,7 +38,7 @@ func (p *parser) condition(start, depth int) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return condition, p.closing(start)
+	return condition, p.closeParenthesis(start)
 }
 
 // count reads the conditions and the comparison of steps(...), which begins at start.

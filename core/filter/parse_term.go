@@ -58,7 +58,7 @@ func (p *parser) text() (node, error) {
 	if instead, ok := operatorWords[strings.ToLower(word)]; ok && !quoted {
 		return nil, p.errorf(start, instead+", or the word in quotes", "%q is not an operator", word)
 	}
-	elsewhere := p.elsewhere(start, word)
+	elsewhere := p.noStepError(start, word)
 	if elsewhere != nil && !quoted {
 		return nil, elsewhere
 	}

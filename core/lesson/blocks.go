@@ -50,7 +50,7 @@ func readRun(b *block) (Part, error) {
 	}
 	limit, err4 := b.duration("limit", unsaid)
 	needs, err5 := b.needs()
-	script, err6 := b.filled()
+	script, err6 := b.requiredText()
 	return Run{Line(b.line), id, script, background, fails, limit, needs}, first(err1, err2, err3, err4, err5, err6)
 }
 
@@ -60,7 +60,7 @@ func readHold(b *block) (Part, error) {
 		return nil, err
 	}
 	h := Hold{Line: Line(b.line), Of: of}
-	err = b.each(func(i int, line string) error {
+	err = b.eachLine(func(i int, line string) error {
 		if problem := filterProblem(line, b.known); problem != "" {
 			return b.lineErrorf(i, "expected a filter: %s", problem)
 		}
@@ -92,7 +92,7 @@ func parseFault(text []byte, known filter.Vocabulary) (spec *v1alpha1.FaultSpec,
 		return nil, fmt.Sprintf("expected the fields of a fault, such as effect and filter: %v", err)
 	}
 	if spec.Effect == "" {
-		return nil, "expected an effect: Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache"
+		return nil, "expected an effect: Delay, Fail, TimeoutAfterCommit, DropWatch, StaleCache or WebhookDown"
 	}
 	if problem := filterProblem(spec.Filter, known); problem != "" {
 		return nil, "expected a filter: " + problem
@@ -120,7 +120,7 @@ func readStop(b *block) (Part, error) {
 
 func readServer(b *block) (Part, error) {
 	s := Server{Line: Line(b.line)}
-	err := b.each(func(i int, line string) error {
+	err := b.eachLine(func(i int, line string) error {
 		if problem := checkServeFlag(line); problem != "" {
 			return b.lineErrorf(i, "%s", problem)
 		}
@@ -139,7 +139,7 @@ func readPredict(b *block) (Part, error) {
 		return nil, err
 	}
 	q := Predict{Line: Line(b.line), ID: id, Answer: answer}
-	err := b.each(func(i int, line string) error {
+	err := b.eachLine(func(i int, line string) error {
 		m := numbered.FindStringSubmatch(line)
 		switch {
 		case m == nil && len(q.Answers) == 0:
@@ -179,7 +179,7 @@ func readExpect(b *block) (Part, error) {
 	if err := first(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	err := b.each(func(i int, line string) error {
+	err := b.eachLine(func(i int, line string) error {
 		c, problem := parseCondition(line, b.known)
 		if problem != "" {
 			return b.lineErrorf(i, "%s", problem)
@@ -272,7 +272,7 @@ func readShow(b *block) (Part, error) {
 		return nil, err
 	}
 	s := Show{Line: Line(b.line), Of: of}
-	err = b.each(func(i int, line string) error {
+	err = b.eachLine(func(i int, line string) error {
 		word, rest, _ := strings.Cut(line, " ")
 		field, among := (*string)(nil), []string(nil)
 		switch word {
@@ -313,8 +313,8 @@ func readShow(b *block) (Part, error) {
 
 func readRead(b *block) (Part, error) {
 	of, err := b.id("of")
-	r := Read{Line: Line(b.line), Of: of}
-	_ = b.each(func(_ int, line string) error { r.Steps = append(r.Steps, line); return nil })
+	r := Reading{Line: Line(b.line), Of: of}
+	_ = b.eachLine(func(_ int, line string) error { r.Steps = append(r.Steps, line); return nil })
 	if err == nil && len(r.Steps) == 0 {
 		err = b.errorf("expected IDs of steps, each on a line")
 	}
@@ -332,7 +332,7 @@ func readHint(b *block) (Part, error) {
 		number = n
 		b.taken = append(b.taken, option)
 	}
-	text, err := b.filled()
+	text, err := b.requiredText()
 	if number == 0 {
 		err = b.errorf("expected a number, such as: hint 1")
 	}
@@ -343,12 +343,12 @@ func readStarter(b *block) (Part, error) {
 	id, err1 := b.id("id")
 	limit, err2 := b.duration("limit", defaultLimit)
 	needs, err3 := b.needs()
-	script, err4 := b.filled()
+	script, err4 := b.requiredText()
 	return Starter{Line(b.line), id, script, limit, needs}, first(err1, err2, err3, err4)
 }
 
 func readSolution(b *block) (Part, error) {
 	id, err := b.id("id")
-	script, err2 := b.filled()
+	script, err2 := b.requiredText()
 	return Solution{Line(b.line), id, script}, first(err, err2)
 }

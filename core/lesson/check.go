@@ -82,7 +82,7 @@ func (c *checker) part(i int, part Part) error {
 		}
 	case Show:
 		return c.after(i, part, part.Of)
-	case Read:
+	case Reading:
 		return c.after(i, part, part.Of)
 	case Solution:
 		if !c.tasks[part.ID] {

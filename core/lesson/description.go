@@ -38,7 +38,7 @@ func (m *Mutation) UnmarshalYAML(node *yamlv3.Node) error {
 	if err != nil {
 		return err
 	}
-	spec, problem := parseFault(text, trace.Known) // no fault strikes by a reason
+	spec, problem := parseFault(text, trace.Names) // no fault strikes by a reason
 	if problem != "" {
 		return errors.New(problem)
 	}
@@ -87,7 +87,7 @@ func (p *parser) description(d *Description) error {
 	}
 	for _, track := range d.Tracks {
 		if !slices.Contains(Tracks, track) {
-			return p.errorf(p.lineOf("tracks"), "tracks %s: expected %s", track, joined(Tracks))
+			return p.errorf(p.lineOf("tracks"), "tracks %s: expected %s", track, joinTracks(Tracks))
 		}
 	}
 	for _, flag := range d.Serve {
@@ -98,8 +98,8 @@ func (p *parser) description(d *Description) error {
 	return p.mutation(d.Mutation)
 }
 
-// joined lists tracks for an error.
-func joined(tracks []Track) string {
+// joinTracks lists tracks for an error.
+func joinTracks(tracks []Track) string {
 	var names []string
 	for _, t := range tracks {
 		names = append(names, string(t))

@@ -56,8 +56,8 @@ func (t Track) Title() string {
 	return ""
 }
 
-// Learned says in a clause what a learner knows at the track's end, in English.
-func (t Track) Learned() string {
+// Outcome says in a clause what a learner knows at the track's end, in English.
+func (t Track) Outcome() string {
 	switch t {
 	case "use":
 		return "what your requests do in the server, and what refuses them"
@@ -69,8 +69,8 @@ func (t Track) Learned() string {
 	return ""
 }
 
-// Onward names what comes after the track, in English: another track, or documents.
-func (t Track) Onward() string {
+// Next names what comes after the track, in English: another track, or documents.
+func (t Track) Next() string {
 	switch t {
 	case "use":
 		return "kx learn --track extend, and docs/guide.md"
@@ -226,8 +226,8 @@ type Show struct {
 	Say string
 }
 
-// Read names the steps whose functions are worth reading.
-type Read struct {
+// Reading names the steps whose functions are worth reading.
+type Reading struct {
 	Line
 	Of    string
 	Steps []string
@@ -288,8 +288,8 @@ func (l *Lesson) Tasks() []Task {
 	return tasks
 }
 
-// Around are the breakpoints and faults that are there before the run id.
-func (l *Lesson) Around(id string) (holds []Hold, faults []Fault) {
+// Setup are the breakpoints and faults that are there before the run id.
+func (l *Lesson) Setup(id string) (holds []Hold, faults []Fault) {
 	for _, p := range l.Parts {
 		switch p := p.(type) {
 		case Hold:
@@ -370,9 +370,9 @@ func (l *Lesson) Place(i int) string {
 	if i >= len(l.Parts) {
 		return "end"
 	}
-	kind, of, n := kindOf(l.Parts[i]), aboutOrAsked(l.Parts[i]), 1
+	kind, of, n := kindOf(l.Parts[i]), runOrQuestionOf(l.Parts[i]), 1
 	for _, p := range l.Parts[:i] {
-		if kindOf(p) == kind && aboutOrAsked(p) == of {
+		if kindOf(p) == kind && runOrQuestionOf(p) == of {
 			n++
 		}
 	}
@@ -395,16 +395,16 @@ func kindOf(p Part) string {
 	return name
 }
 
-// aboutOrAsked is the ID that a part has or speaks of, also that of a question.
-func aboutOrAsked(p Part) string {
+// runOrQuestionOf is the ID that a part has or speaks of, also that of a question.
+func runOrQuestionOf(p Part) string {
 	if q, ok := p.(Predict); ok {
 		return q.ID
 	}
-	return About(p)
+	return RunOf(p)
 }
 
-// About is the run or task that a part belongs to or speaks of; empty if none.
-func About(p Part) string {
+// RunOf is the run or task that a part belongs to or speaks of; empty if none.
+func RunOf(p Part) string {
 	switch p := p.(type) {
 	case Run:
 		return p.ID
@@ -420,7 +420,7 @@ func About(p Part) string {
 		return p.Of
 	case Show:
 		return p.Of
-	case Read:
+	case Reading:
 		return p.Of
 	case Starter:
 		return p.ID

@@ -17,7 +17,7 @@ func TestTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Parse("template.md", data, trace.Known)
+	l, err := Parse("template.md", data, trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestTemplate(t *testing.T) {
 			if p.Step != "dryrun.create" || !strings.HasPrefix(p.Say, "Nothing stands") {
 				t.Errorf("%+v", p)
 			}
-		case Read:
+		case Reading:
 			kinds = append(kinds, "read")
 		}
 	}
@@ -107,7 +107,7 @@ prints "a \"b\""
 hides "c"
 `, 1)
 	text = strings.Replace(text, "limit=60s", "limit=60s needs=go,tools", 1)
-	l, err := Parse("x.md", []byte(text), trace.Known)
+	l, err := Parse("x.md", []byte(text), trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ hides "c"
 	if needs := l.NeedsOf("one"); !slices.Equal(needs, []string{"go", "tools"}) || !slices.Equal(l.AllNeeds(), []string{"go", "tools"}) {
 		t.Errorf("it needs %q, and the lesson %q", needs, l.AllNeeds())
 	}
-	holds, faults := l.Around("one")
+	holds, faults := l.Setup("one")
 	if len(holds) != 1 || len(faults) != 1 || faults[0].Spec.Delay.Seconds() != 2 {
 		t.Errorf("%+v, %+v", holds, faults)
 	}
@@ -149,7 +149,7 @@ hides "c"
 // TestPlaces: each part at which a learner can stand has a name of its own, which another edition of the lesson finds.
 func TestPlaces(t *testing.T) {
 	l, err := Parse("x.md", []byte("---\nid: x\ntitle: X\nminutes: 1\n---\n```run id=a\ntrue\n```\n```predict id=a answer=1\nWhat?\n1. This\n2. That\n```\n"+
-		"```expect of=a\n0 verb:get\n```\n```expect of=a\n0 verb:list\n```\n"), trace.Known)
+		"```expect of=a\n0 verb:get\n```\n```expect of=a\n0 verb:list\n```\n"), trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,14 +251,14 @@ func TestErrors(t *testing.T) {
 		} else if text = strings.Replace(good, c.old, c.new, 1); text == good {
 			t.Errorf("%s: nothing was replaced", c.name)
 		}
-		if _, err := Parse("x.md", []byte(text), trace.Known); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Parse("x.md", []byte(text), trace.Names); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
-	if _, err := Parse("x.md", []byte(strings.ReplaceAll(good, "\n", "\r\n")), trace.Known); err != nil {
+	if _, err := Parse("x.md", []byte(strings.ReplaceAll(good, "\n", "\r\n")), trace.Names); err != nil {
 		t.Errorf("with the line ends of Windows: %v", err)
 	}
-	if _, err := Parse("x.md", make([]byte, maxSize+1), trace.Known); err == nil {
+	if _, err := Parse("x.md", make([]byte, maxSize+1), trace.Names); err == nil {
 		t.Error("a file of more than a megabyte was read")
 	}
 }
@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(string(data))
 	f.Add(good)
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := Parse("x.md", []byte(text), trace.Known)
+		l, err := Parse("x.md", []byte(text), trace.Names)
 		if err != nil {
 			e, ok := err.(*Error)
 			if lines := strings.Count(text, "\n") + 1; !ok || e.Line < 1 || e.Line > lines {

@@ -237,8 +237,8 @@ func (b *block) number(option string) (int, error) {
 
 func (b *block) text() string { return strings.Trim(strings.Join(b.body, "\n"), "\n") }
 
-// filled is the text of a block that must have one.
-func (b *block) filled() (string, error) {
+// requiredText is the text of a block that must have one.
+func (b *block) requiredText() (string, error) {
 	text := b.text()
 	if strings.TrimSpace(text) == "" {
 		return "", b.errorf("the block is empty")
@@ -246,8 +246,8 @@ func (b *block) filled() (string, error) {
 	return text, nil
 }
 
-// words calls each with every line of the body that is not empty.
-func (b *block) each(f func(i int, line string) error) error {
+// eachLine calls f with every line of the body that is not empty.
+func (b *block) eachLine(f func(i int, line string) error) error {
 	for i, line := range b.body {
 		if line = strings.TrimSpace(line); line != "" {
 			if err := f(i, line); err != nil {

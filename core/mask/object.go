@@ -16,7 +16,7 @@ import (
 // Object is an object as JSON with its secrets masked. confidential says that it belongs to a confidential request. A
 // masked value says how long it was.
 func Object(obj runtime.Object, confidential bool) []byte {
-	obj, err := decoded(obj)
+	obj, err := decode(obj)
 	if err != nil {
 		return unshown("an object that can't be read", err, confidential)
 	}
@@ -48,8 +48,8 @@ func JSON(data []byte, confidential bool) ([]byte, error) {
 	return json.Marshal(byType(v))
 }
 
-// decoded returns the object itself if obj is an Encoded.
-func decoded(obj runtime.Object) (runtime.Object, error) {
+// decode returns the object itself if obj is an Encoded.
+func decode(obj runtime.Object) (runtime.Object, error) {
 	if encoded, ok := obj.(interface {
 		Object() (runtime.Object, error)
 	}); ok {

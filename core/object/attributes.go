@@ -69,10 +69,6 @@ func (e *Encoded) Attributes(get func(runtime.Object) (labels.Set, fields.Set, e
 	if err != nil {
 		return nil, err
 	}
-	return e.learnAttributes(obj, get)
-}
-
-func (e *Encoded) learnAttributes(obj runtime.Object, get func(runtime.Object) (labels.Set, fields.Set, error)) (*Attributes, error) {
 	l, f, err := get(obj)
 	if err != nil {
 		return nil, err
@@ -80,10 +76,4 @@ func (e *Encoded) learnAttributes(obj runtime.Object, get func(runtime.Object) (
 	a := &Attributes{Labels: pairs(l), Fields: pairs(f)}
 	e.attrs.Store(a)
 	return a, nil
-}
-
-// LearnAttributes is [Encoded.Attributes] for a caller that has the decoded object.
-func (e *Encoded) LearnAttributes(obj runtime.Object, get func(runtime.Object) (labels.Set, fields.Set, error)) {
-	// Attributes returns this error again when it is called.
-	_, _ = e.learnAttributes(obj, get)
 }

@@ -1,7 +1,6 @@
 package object
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -110,9 +109,3 @@ type InvalidError struct {
 }
 
 func (e InvalidError) Error() string { return e.Errs.ToAggregate().Error() }
-
-// IsInvalidError says whether err is an InvalidError.
-func IsInvalidError(err error) bool {
-	var invalid InvalidError
-	return errors.As(err, &invalid)
-}

@@ -1,6 +1,7 @@
 package object_test
 
 import (
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,7 +89,7 @@ func TestParseResourceVersion(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"x", "-1", "1.0", " 1", "18446744073709551616"} {
-		if _, err := versioner.ParseResourceVersion(in); !object.IsInvalidError(err) {
+		if _, err := versioner.ParseResourceVersion(in); !errors.As(err, new(object.InvalidError)) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

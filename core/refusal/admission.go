@@ -23,9 +23,9 @@ func (c *card) admission() bool {
 		c.webhook(s)
 	case s.ID == steps.HandlerPolicy.String():
 		c.policy(s)
-	case refused(c.j) == codeForbidden && (s.ID == steps.HandlerAdmit.String() || s.ID == steps.HandlerApprove.String()):
+	case refusalCode(c.j) == codeForbidden && (s.ID == steps.HandlerAdmit.String() || s.ID == steps.HandlerApprove.String()):
 		c.say("decided by", "the admission plugin %s", s.Subject)
-		c.plainly()
+		c.explainError()
 	default:
 		return false
 	}
@@ -40,7 +40,7 @@ func (c *card) webhook(s *v1alpha1.Step) {
 	}
 	configuration, name, _ := strings.Cut(s.Subject, "/")
 	c.say("decided by", "the webhook %s of %s %s", name, resource, configuration)
-	c.plainly()
+	c.explainError()
 	if is(s, reasonWebhookFailed) {
 		c.Next = c.words.Phrase("the webhook must run and answer before such objects can be written: "+
 			"its log says more; what is asked of it is in kubectl get %s %s -o yaml", resource, word(configuration))
@@ -62,7 +62,7 @@ func (c *card) policy(s *v1alpha1.Step) {
 	} else {
 		c.say("decided by", "the policy %s", name)
 	}
-	c.plainly()
+	c.explainError()
 	if !is(s, reasonPolicyDenied) {
 		c.Next = c.words.Phrase("have somebody who may change the policy mend it: "+
 			"kubectl get %s %s -o yaml has it; what it names as params must be there", resource, word(name))

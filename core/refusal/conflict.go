@@ -16,12 +16,12 @@ func (c *card) conflict() {
 	case is(s, reasonRevisionMoved):
 		c.stale(s)
 	case is(s, reasonOwnersConflict):
-		c.owned(s)
-	case s != nil && (s.ID == steps.Etcd3Create.String() || c.named(steps.Etcd3Create) != nil &&
-		is(c.named(steps.Etcd3Create), reasonCreateOverExisting)):
-		c.taken()
+		c.explainOwners(s)
+	case s != nil && (s.ID == steps.Etcd3Create.String() || c.lastStep(steps.Etcd3Create) != nil &&
+		is(c.lastStep(steps.Etcd3Create), reasonCreateOverExisting)):
+		c.explainExisting()
 	default:
-		c.plainly()
+		c.explainError()
 		c.Next = "read the object again: it is another one than the request meant, or another state of it"
 	}
 }
@@ -30,13 +30,13 @@ func (c *card) conflict() {
 func (c *card) stale(s *v1alpha1.Step) {
 	sent, has := number(s, "sent"), number(s, "revision")
 	c.say("you sent", "revision %d", sent)
-	_, key := c.stored()
+	_, key := c.storedKey()
 	c.add(Fact{Name: "etcd has", Text: c.words.Phrase("revision %d", has), Key: key, Revision: has})
 	writers := slices.DeleteFunc(slices.Clone(c.others), func(w *v1alpha1.Journey) bool {
 		return w.Status.Revision <= sent || w.Status.Revision > has
 	})
 	for _, w := range writers {
-		c.add(Fact{Name: "moved by", Text: c.words.Phrase("%s to revision %d, %s", c.by(w), w.Status.Revision, c.before(w)),
+		c.add(Fact{Name: "moved by", Text: c.words.Phrase("%s to revision %d, %s", c.describeWriter(w), w.Status.Revision, c.before(w)),
 			Journey: w.Name})
 	}
 	if len(writers) == 0 {
@@ -69,7 +69,7 @@ func (c *card) compare(s *v1alpha1.Step, writers []*v1alpha1.Journey, sent int64
 	yours, theirs := c.changes("yours", base, body), c.changes("theirs", base, s.Before.Raw)
 	both := []string{}
 	for _, y := range yours {
-		if slices.ContainsFunc(theirs, func(t string) bool { return within(y, t) || within(t, y) }) {
+		if slices.ContainsFunc(theirs, func(t string) bool { return isWithin(y, t) || isWithin(t, y) }) {
 			both = append(both, y)
 		}
 	}
@@ -79,8 +79,8 @@ func (c *card) compare(s *v1alpha1.Step, writers []*v1alpha1.Journey, sent int64
 	return both
 }
 
-// within says whether a path is the other, or below it.
-func within(path, other string) bool {
+// isWithin says whether a path is the other, or below it.
+func isWithin(path, other string) bool {
 	rest, ok := strings.CutPrefix(path, other)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
@@ -102,7 +102,7 @@ func (c *card) changes(name string, before, after []byte) (paths []string) {
 		}
 		paths = append(paths, path)
 		if len(paths) <= changesMost {
-			c.say(name, "%s: %s → %s", path, c.shown(f.Before), c.shown(f.After))
+			c.say(name, "%s: %s → %s", path, c.showValue(f.Before), c.showValue(f.After))
 		}
 	}
 	switch more := len(paths) - changesMost; {
@@ -129,7 +129,7 @@ func systems(path blame.Path) bool {
 // shownMost bounds a value in a card.
 const shownMost = 60
 
-func (c *card) shown(v string) string {
+func (c *card) showValue(v string) string {
 	switch r := []rune(v); {
 	case v == "":
 		return c.words.Phrase("nothing")
@@ -163,18 +163,18 @@ func baseAt(writers []*v1alpha1.Journey, revision int64) []byte {
 	return nil
 }
 
-// stored is the key of the object in etcd, and the step that says so.
-func (c *card) stored() (*v1alpha1.Step, string) {
+// storedKey is the key of the object in etcd, and the step that says so.
+func (c *card) storedKey() (*v1alpha1.Step, string) {
 	for _, id := range []steps.ID{steps.Etcd3Update, steps.Etcd3Create, steps.Etcd3Delete, steps.EtcdKeyRevision, steps.EtcdGet} {
-		if s := c.named(id); s != nil {
+		if s := c.lastStep(id); s != nil {
 			return s, s.Subject
 		}
 	}
 	return nil, ""
 }
 
-// owned explains that a client applies what others own.
-func (c *card) owned(s *v1alpha1.Step) {
+// explainOwners explains that a client applies what others own.
+func (c *card) explainOwners(s *v1alpha1.Step) {
 	c.say("applied as", "%s", s.Subject)
 	for _, conflict := range strings.Split(s.Reason.Value("conflicts"), "; ") {
 		c.say("owned", "%s", conflict)
@@ -182,19 +182,19 @@ func (c *card) owned(s *v1alpha1.Step) {
 	c.Next = "leave these fields out, apply the values that they have, or take them over with --force-conflicts"
 }
 
-// taken explains that the key to be created is there.
-func (c *card) taken() {
-	_, key := c.stored()
-	revision := number(c.named(steps.EtcdKeyRevision), "modRevision")
+// explainExisting explains that the key to be created is there.
+func (c *card) explainExisting() {
+	_, key := c.storedKey()
+	revision := number(c.lastStep(steps.EtcdKeyRevision), "modRevision")
 	c.add(Fact{Name: "etcd has", Text: c.words.Phrase("the object already"), Key: key, Revision: revision})
 	for _, w := range c.others {
-		c.add(Fact{Name: "written by", Text: c.words.Phrase("%s, %s", c.by(w), c.before(w)), Journey: w.Name})
+		c.add(Fact{Name: "written by", Text: c.words.Phrase("%s, %s", c.describeWriter(w), c.before(w)), Journey: w.Name})
 	}
 	c.Next = "update or apply it, or have the server choose a name with metadata.generateName"
 }
 
-// by is a request and who sent it.
-func (c *card) by(w *v1alpha1.Journey) string {
+// describeWriter is a request and who sent it.
+func (c *card) describeWriter(w *v1alpha1.Journey) string {
 	agent, _, _ := strings.Cut(w.Spec.UserAgent, " ")
 	if agent == "" {
 		agent = w.Spec.User

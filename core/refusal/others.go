@@ -50,7 +50,7 @@ func (c *card) schemaPlace(path string) string {
 
 // definition is the name of what defines the resource.
 func (c *card) definition() string {
-	if s := c.named(steps.CRDServe); s != nil {
+	if s := c.lastStep(steps.CRDServe); s != nil {
 		return s.Subject
 	}
 	return c.j.Spec.Resource
@@ -98,17 +98,17 @@ func field(text string) bool {
 
 // missing explains a 404.
 func (c *card) missing() {
-	if s := c.named(steps.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.named(steps.CRDServeResource) == nil {
+	if s := c.lastStep(steps.CRDServe); s != nil && s.Subject != "" && s.Why != "" && c.lastStep(steps.CRDServeResource) == nil {
 		c.say("not served", "%s: %s", s.Subject, c.words.Why(c.j, s))
 		c.Next = "create the definition, or ask for a version that it serves: kubectl api-resources lists what is served"
 		return
 	}
-	key := c.named(steps.EtcdKeyRevision)
+	key := c.lastStep(steps.EtcdKeyRevision)
 	if key == nil {
-		key = c.named(steps.EtcdGet)
+		key = c.lastStep(steps.EtcdGet)
 	}
 	if key == nil {
-		c.plainly()
+		c.explainError()
 		c.Next = "kubectl api-resources lists what is served"
 		return
 	}
@@ -116,7 +116,7 @@ func (c *card) missing() {
 	gone := slices.IndexFunc(c.others, func(w *v1alpha1.Journey) bool { return w.Spec.Verb == "delete" })
 	if gone >= 0 {
 		w := c.others[gone]
-		c.add(Fact{Name: "deleted by", Text: c.words.Phrase("%s, %s", c.by(w), c.before(w)), Journey: w.Name})
+		c.add(Fact{Name: "deleted by", Text: c.words.Phrase("%s, %s", c.describeWriter(w), c.before(w)), Journey: w.Name})
 	}
 	c.Next = "look at its name and namespace"
 	if gone >= 0 {
@@ -127,11 +127,11 @@ func (c *card) missing() {
 // tooOld matches the 410 of a watch that starts at a compacted revision.
 var tooOld = regexp.MustCompile(`too old resource version: (\d+) \((\d+)\)`)
 
-// gone explains a 410.
-func (c *card) gone() {
-	c.plainly()
+// explainExpired explains a 410.
+func (c *card) explainExpired() {
+	c.explainError()
 	for _, id := range []steps.ID{steps.CacherWatch, steps.CacherList} {
-		if s := c.named(id); s != nil && s != c.step() {
+		if s := c.lastStep(id); s != nil && s != c.step() {
 			c.say("the cache", "%s", c.words.Why(c.j, s))
 		}
 	}
@@ -150,9 +150,9 @@ func (c *card) forbidden() {
 	if s == nil {
 		return
 	}
-	c.say("who", "%s", c.who(s))
+	c.say("who", "%s", c.userOf(s))
 	c.say("decided by", "%s", c.words.Text(s.Title))
-	c.plainly()
+	c.explainError()
 	switch s.ID {
 	case steps.FilterAuthorization.String():
 		c.grant(s, c.question())
@@ -168,8 +168,8 @@ func (c *card) forbidden() {
 	}
 }
 
-// who returns the user of a step: from the authorization on, the user that the request acts as.
-func (c *card) who(s *v1alpha1.Step) string {
+// userOf returns the user of a step: from the authorization on, the user that the request acts as.
+func (c *card) userOf(s *v1alpha1.Step) string {
 	if as := c.j.Spec.ImpersonatedUser; as != "" && s.ID == steps.FilterAuthorization.String() {
 		return as
 	}
@@ -194,7 +194,7 @@ func groups(s *v1alpha1.Step) (named []string) {
 
 // grant names the command that writes the missing role and binding.
 func (c *card) grant(s *v1alpha1.Step, q question) {
-	command := q.command(c.who(s), groups(s))
+	command := q.command(c.userOf(s), groups(s))
 	c.Next = c.words.Phrase("have somebody who may give the user the right to it: %s writes the role and the binding that lack", command)
 }
 
@@ -248,8 +248,8 @@ func word(text string) string {
 
 // busy explains a 429.
 func (c *card) busy() {
-	c.plainly()
-	if s := c.named(steps.PodCheckBudget); s != nil {
+	c.explainError()
+	if s := c.lastStep(steps.PodCheckBudget); s != nil {
 		c.say("budget", "%s", s.Subject)
 		c.Next = "wait until the budget allows one more: another pod must be ready first"
 		return
@@ -257,13 +257,13 @@ func (c *card) busy() {
 	c.Next = "wait as long as Retry-After says, and send it again: clients of client-go do"
 }
 
-// late explains a 504.
-func (c *card) late() {
-	c.plainly()
+// explainTimeout explains a 504.
+func (c *card) explainTimeout() {
+	c.explainError()
 	if i := c.longest(); i >= 0 {
 		s := &c.j.Status.Steps[i]
-		c.say("the time", "%s of %s went into %s %s", roughly(time.Duration(s.TookNanos)),
-			roughly(time.Duration(c.j.Status.TookMicros)*time.Microsecond), c.words.Text(s.Title), s.Subject)
+		c.say("the time", "%s of %s went into %s %s", roundDuration(time.Duration(s.TookNanos)),
+			roundDuration(time.Duration(c.j.Status.TookMicros)*time.Microsecond), c.words.Text(s.Title), s.Subject)
 	}
 	switch c.j.Spec.Verb {
 	case "get", "list", "watch":

@@ -66,7 +66,7 @@ type Fact struct {
 // Explain explains the refusal of a request. others are the journeys that [RelatedRequests] has picked, with their
 // steps where those are known. It returns nil for a request that was not refused.
 func Explain(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) *Card {
-	code := refused(j)
+	code := refusalCode(j)
 	if code == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func Explain(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) 
 	c.Step = c.at
 	c.Title = strings.TrimSpace(fmt.Sprintf("%d %s", code, titles[code]))
 	switch {
-	case c.injected(), c.admission():
+	case c.explainFault(), c.admission():
 	case code == codeConflict:
 		c.conflict()
 	case code == codeInvalid:
@@ -82,22 +82,22 @@ func Explain(j *v1alpha1.Journey, others []*v1alpha1.Journey, in lang.Language) 
 	case code == codeNotFound:
 		c.missing()
 	case code == codeGone:
-		c.gone()
+		c.explainExpired()
 	case code == codeForbidden, code == codeUnauthorized:
 		c.forbidden()
 	case code == codeBusy:
 		c.busy()
 	case code == codeLate:
-		c.late()
+		c.explainTimeout()
 	default:
-		c.plainly()
+		c.explainError()
 	}
 	c.Next = in.Text(c.Next)
 	return &c.Card
 }
 
-// refused is the code with which a request, or a watch behind its answer, was refused; 0 if it was not.
-func refused(j *v1alpha1.Journey) int32 {
+// refusalCode is the code with which a request, or a watch behind its answer, was refused; 0 if it was not.
+func refusalCode(j *v1alpha1.Journey) int32 {
 	switch st := &j.Status; {
 	case st.WatchError >= 400:
 		return st.WatchError
@@ -108,8 +108,12 @@ func refused(j *v1alpha1.Journey) int32 {
 }
 
 // Step is the index of the step that failed a request: of the failed ones that the fewest others led to, the last; and
-// from there on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed.
+// from there on the first that failed as its caller did, or else the last that each called. It is -1 if no step failed,
+// or if the request succeeded all the same: a dry run creates what it looks for in vain.
 func Step(j *v1alpha1.Journey) int {
+	if j.Status.Code != 0 && refusalCode(j) == 0 {
+		return -1
+	}
 	taken := j.Status.Steps
 	at := outermost(taken)
 	for at >= 0 {
@@ -169,8 +173,8 @@ func (c *card) say(name, text string, values ...any) {
 	c.add(Fact{Name: name, Text: c.words.Phrase(text, values...)})
 }
 
-// plainly repeats the error of the refusing step.
-func (c *card) plainly() {
+// explainError repeats the error of the refusing step.
+func (c *card) explainError() {
 	s := c.step()
 	if s == nil {
 		return
@@ -187,8 +191,8 @@ func (c *card) step() *v1alpha1.Step {
 	return &c.j.Status.Steps[c.at]
 }
 
-// injected explains a failure that a fault rule caused.
-func (c *card) injected() bool {
+// explainFault explains a failure that a fault rule caused.
+func (c *card) explainFault() bool {
 	for i := range c.j.Status.Interventions {
 		v := &c.j.Status.Interventions[i]
 		if v.Kind != "Failed" {
@@ -202,8 +206,8 @@ func (c *card) injected() bool {
 	return false
 }
 
-// named finds the last step of an ID before the index, or anywhere for -1.
-func (c *card) named(id steps.ID) *v1alpha1.Step {
+// lastStep finds the last step of an ID before the index, or anywhere for -1.
+func (c *card) lastStep(id steps.ID) *v1alpha1.Step {
 	for i := len(c.j.Status.Steps) - 1; i >= 0; i-- {
 		if c.j.Status.Steps[i].ID == id.String() {
 			return &c.j.Status.Steps[i]
@@ -232,11 +236,11 @@ func (c *card) before(other *v1alpha1.Journey) string {
 	if d < 0 {
 		return c.words.Phrase("while this one ran")
 	}
-	return c.words.Phrase("%s earlier", roughly(d))
+	return c.words.Phrase("%s earlier", roundDuration(d))
 }
 
-// roughly is a duration with two or three digits.
-func roughly(d time.Duration) string {
+// roundDuration is a duration with two or three digits.
+func roundDuration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return d.Round(time.Microsecond).String()

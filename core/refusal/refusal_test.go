@@ -183,7 +183,7 @@ func TestRelated(t *testing.T) {
 	if found := RelatedRequests(at("x", "get", "a", 0, 200), slices.Values(all)); found != nil {
 		t.Errorf("of a request that was answered: %v", found)
 	}
-	if wanted := Wanted(refusedOver); wanted != `resource:"configmaps" name:"a" step:etcd.txn ns:"default"` {
+	if wanted := RelatedFilter(refusedOver); wanted != `resource:"configmaps" name:"a" step:etcd.txn ns:"default"` {
 		t.Error(wanted)
 	}
 }

@@ -13,10 +13,10 @@ import (
 // relatedMost bounds how many other requests a card is made of.
 const relatedMost = 8
 
-// Wanted returns a filter that finds the requests that [RelatedRequests] picks, and few others; empty if no other
-// request matters.
-func Wanted(j *v1alpha1.Journey) string {
-	switch refused(j) {
+// RelatedFilter returns a filter that finds the requests that [RelatedRequests] picks, and few others; empty if no
+// other request matters.
+func RelatedFilter(j *v1alpha1.Journey) string {
+	switch refusalCode(j) {
 	case codeConflict, codeNotFound:
 	default:
 		return ""
@@ -34,7 +34,7 @@ func Wanted(j *v1alpha1.Journey) string {
 // RelatedRequests picks the requests that changed the object before j was refused over it: the latest of them, the
 // oldest first. Their steps need not be known.
 func RelatedRequests(j *v1alpha1.Journey, all iter.Seq[*v1alpha1.Journey]) []*v1alpha1.Journey {
-	if Wanted(j) == "" {
+	if RelatedFilter(j) == "" {
 		return nil
 	}
 	var found []*v1alpha1.Journey

@@ -39,7 +39,7 @@ func (r *Request) Build(rs *Resources) (HTTP, error) {
 	if err := r.Check(); err != nil {
 		return HTTP{}, err
 	}
-	h := HTTP{Header: cloned(r.Header), Query: url.Values(cloned(r.Query))}
+	h := HTTP{Header: cloneValues(r.Header), Query: url.Values(cloneValues(r.Query))}
 	if h.Query == nil {
 		h.Query = url.Values{}
 	}
@@ -68,7 +68,7 @@ func (r *Request) Build(rs *Resources) (HTTP, error) {
 
 // path is the path of the collection or object.
 func (r *Request) path(rs *Resources) (string, error) {
-	group, version, plural, err := r.where(rs)
+	group, version, plural, err := r.findResource(rs)
 	if err != nil {
 		return "", err
 	}
@@ -100,8 +100,8 @@ func (r *Request) ofItself(group, plural string) bool {
 	return group == "" && plural == "namespaces" && (r.Name == r.Namespace || r.Name == "")
 }
 
-// where finds the group, version and plural of the resource.
-func (r *Request) where(rs *Resources) (group, version, plural string, err error) {
+// findResource finds the group, version and plural of the resource.
+func (r *Request) findResource(rs *Resources) (group, version, plural string, err error) {
 	if parts := strings.Split(r.Resource, "/"); len(parts) == 2 {
 		return "", parts[0], parts[1], nil
 	} else if len(parts) == 3 {
@@ -141,7 +141,7 @@ func (r *Request) fillBody(h *HTTP) error {
 		media = mediaJSON
 	}
 	if r.Verb == Patch {
-		media = r.Patch.Media()
+		media = r.Patch.media()
 		if r.Patch != ApplyPatch && !isJSON(body) {
 			converted, err := yaml.YAMLToJSON(body)
 			if err != nil {

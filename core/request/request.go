@@ -29,11 +29,11 @@ func (r *Request) Raw() bool { return r.Verb == "" }
 // Clone is a deep copy.
 func (r *Request) Clone() Request {
 	c := *r
-	c.Query, c.Header = url.Values(cloned(r.Query)), cloned(r.Header)
+	c.Query, c.Header = url.Values(cloneValues(r.Query)), cloneValues(r.Header)
 	return c
 }
 
-func cloned(m map[string][]string) map[string][]string {
+func cloneValues(m map[string][]string) map[string][]string {
 	if len(m) == 0 {
 		return nil
 	}
@@ -164,8 +164,8 @@ func PatchTypes() []PatchType {
 	return all
 }
 
-// Media is the media type of a patch, or nothing if there is no such type.
-func (t PatchType) Media() string {
+// media is the media type of a patch, or nothing if there is no such type.
+func (t PatchType) media() string {
 	for _, row := range patchTypes {
 		if row.PatchType == t {
 			return row.media
@@ -206,7 +206,7 @@ func (r *Request) Check() error {
 		return fmt.Errorf("a request has a verb and a resource, or a method and a path, and not both")
 	case r.Resource == "":
 		return fmt.Errorf("%s what? Give a resource, such as v1/configmaps or deploy", r.Verb)
-	case r.Verb == Patch && r.Patch.Media() == "":
+	case r.Verb == Patch && r.Patch.media() == "":
 		return fmt.Errorf("patch %q: there are %s", r.Patch, oneOf(PatchTypes()))
 	case r.Verb != Patch && r.Patch != "":
 		return fmt.Errorf("patch: only the verb patch has a type of patch")

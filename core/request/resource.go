@@ -107,7 +107,7 @@ func ReadDiscovery(answers ...[]byte) (*Resources, error) {
 		for _, group := range list.Items {
 			for _, version := range group.Versions {
 				for i := range version.Resources {
-					rs.all = append(rs.all, discovered(group.Name, version.Version, &version.Resources[i]))
+					rs.all = append(rs.all, newResource(group.Name, version.Version, &version.Resources[i]))
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func ReadDiscovery(answers ...[]byte) (*Resources, error) {
 	return rs, nil
 }
 
-func discovered(group, version string, d *apidiscoveryv2.APIResourceDiscovery) Resource {
+func newResource(group, version string, d *apidiscoveryv2.APIResourceDiscovery) Resource {
 	r := Resource{
 		Group: group, Version: version, Plural: d.Resource, Singular: d.SingularResource, Short: d.ShortNames,
 		Namespaced: d.Scope == apidiscoveryv2.ScopeNamespace, Verbs: d.Verbs, Kind: Kind{group, version, d.Resource},
@@ -162,24 +162,17 @@ func (rs *Resources) Find(name string) *Resource {
 			return &all[i]
 		}
 	}
+	typed, group, qualified := strings.Cut(name, ".")
 	for i := range all {
 		r := &all[i]
-		for _, own := range append([]string{r.Plural, r.Singular, strings.ToLower(r.Kind.Kind)}, r.Short...) {
-			rest, ok := cutPrefixFold(name, own)
-			if own != "" && ok && (rest == "" || r.Group != "" && (rest == "."+r.Group || rest == "."+r.Version+"."+r.Group)) {
+		for _, own := range append([]string{r.Plural, r.Singular, r.Kind.Kind}, r.Short...) {
+			if own != "" && strings.EqualFold(typed, own) &&
+				(!qualified || r.Group != "" && (group == r.Group || group == r.Version+"."+r.Group)) {
 				return r
 			}
 		}
 	}
 	return nil
-}
-
-// cutPrefixFold is strings.CutPrefix whatever the case.
-func cutPrefixFold(s, prefix string) (string, bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
-		return s, false
-	}
-	return s[len(prefix):], true
 }
 
 // Match finds the resources for a few typed letters, best first: a name equals them, begins with them, contains them,

@@ -35,9 +35,3 @@ func Sample(kind Kind) (body string, known bool) {
 	body, known = samples()[kind]
 	return body, known
 }
-
-// JoinSamples makes one file of samples.
-func JoinSamples(manifests []string) string { return strings.Join(manifests, separator) }
-
-// BuiltinSamples is the file of built-in resources.
-func BuiltinSamples() string { return builtin }

@@ -122,13 +122,22 @@ type ValidateObjectUpdateFunc func(ctx context.Context, obj, old runtime.Object)
 // ValidateAllObjectUpdateFunc admits everything.
 func ValidateAllObjectUpdateFunc(context.Context, runtime.Object, runtime.Object) error { return nil }
 
+// UpdateAdmission says which results of an update are admitted.
+type UpdateAdmission struct {
+	// Create (may be nil) validates an object that the update creates.
+	Create ValidateObjectFunc
+	// Update (may be nil) validates the next state of an object.
+	Update ValidateObjectUpdateFunc
+	// ForceAllowCreate lets the update create an object even if the strategy does not: server-side apply sets it.
+	ForceAllowCreate bool
+}
+
 // Updater answers PUT.
 type Updater interface {
 	New() runtime.Object
-	// Update stores the next state that objInfo makes, and says whether it created the object. forceAllowCreate allows
-	// that even if the strategy does not: server-side apply sets it.
-	Update(ctx context.Context, name string, objInfo UpdatedObjectInfo, createValidation ValidateObjectFunc,
-		updateValidation ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error)
+	// Update stores the next state that objInfo makes, and says whether it created the object.
+	Update(ctx context.Context, name string, objInfo UpdatedObjectInfo, admit UpdateAdmission,
+		options *metav1.UpdateOptions) (runtime.Object, bool, error)
 }
 
 // CreaterUpdater answers POST and PUT.

@@ -62,7 +62,8 @@ type RESTDeleteStrategy interface {
 
 // RESTGracefulDeleteStrategy lets objects live on for a grace period.
 type RESTGracefulDeleteStrategy interface {
-	// CheckGracefulDelete says whether obj is to be deleted gracefully, and may set the grace period in options.
+	// CheckGracefulDelete says whether obj is to be deleted gracefully, and may set the grace period in options. It
+	// must not change obj.
 	CheckGracefulDelete(ctx context.Context, obj runtime.Object, options *metav1.DeleteOptions) bool
 }
 

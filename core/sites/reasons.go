@@ -99,7 +99,7 @@ func (r *sayings) declare(f *file) error {
 		for _, spec := range group.Specs {
 			v := spec.(*ast.ValueSpec)
 			for i, value := range v.Values {
-				if reason, ok := because(value); ok {
+				if reason, ok := declaredReason(value); ok {
 					dir := path.Dir(f.name)
 					if r.declared[dir] == nil {
 						r.declared[dir] = map[string]string{}
@@ -112,10 +112,10 @@ func (r *sayings) declare(f *file) error {
 	return nil
 }
 
-// because returns the name of the reason that an expression declares.
-func because(value ast.Expr) (reason string, ok bool) {
+// declaredReason returns the name of the reason that an expression declares.
+func declaredReason(value ast.Expr) (reason string, ok bool) {
 	call, ok := value.(*ast.CallExpr)
-	if !ok || len(call.Args) == 0 || !slices.Contains([]string{"Because", "trace.Because"}, written(call.Fun)) {
+	if !ok || len(call.Args) == 0 || !slices.Contains([]string{"Because", "trace.Because"}, exprText(call.Fun)) {
 		return "", false
 	}
 	literal, ok := call.Args[0].(*ast.BasicLit)
@@ -266,10 +266,10 @@ func otherNames(declaration ast.Node) map[ast.Node]bool {
 	return others
 }
 
-// Of returns the place at which a step gave a reason. Most reasons are given at one place. If there are several, it is
-// the one in the function that took the step, in its file or in its package. ok is false if that does not tell them
+// Find returns the place at which a step gave a reason. Most reasons are given at one place. If there are several, it
+// is the one in the function that took the step, in its file or in its package. ok is false if that does not tell them
 // apart.
-func (s Sayings) Of(reason, function, file string) (at Saying, ok bool) {
+func (s Sayings) Find(reason, function, file string) (at Saying, ok bool) {
 	all := s[reason]
 	if len(all) == 1 {
 		return all[0], true

@@ -111,7 +111,7 @@ func TestSayingOf(t *testing.T) {
 		{"three", "elsewhere.Get", "elsewhere/get.go", sites.Saying{}},
 		{"none", "elsewhere.Get", "elsewhere/get.go", sites.Saying{}},
 	} {
-		if at, ok := sayings.Of(test.reason, test.function, test.file); at != test.want || ok != (test.want.File != "") {
+		if at, ok := sayings.Find(test.reason, test.function, test.file); at != test.want || ok != (test.want.File != "") {
 			t.Errorf("%s in %s of %s: %v", test.reason, test.function, test.file, at)
 		}
 	}

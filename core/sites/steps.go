@@ -89,8 +89,8 @@ func readTable(source fs.FS) (map[string]steps.ID, error) {
 		}
 		if info, ok := row.Value.(*ast.CompositeLit); ok && len(info.Elts) > 0 {
 			name, ok := info.Elts[0].(*ast.KeyValueExpr)
-			if id, known := steps.Lookup(strings.Trim(written(name.Value), `"`)); ok && known {
-				constants[written(row.Key)] = id
+			if id, known := steps.Lookup(strings.Trim(exprText(name.Value), `"`)); ok && known {
+				constants[exprText(row.Key)] = id
 			}
 		}
 		return false
@@ -119,7 +119,7 @@ func readRoom(source fs.FS, room string, constants map[string]steps.ID, places m
 				continue
 			}
 			ast.Inspect(f.Body, func(n ast.Node) bool {
-				if id, ok := taken(n, constants); ok {
+				if id, ok := stepOfCall(n, constants); ok {
 					places[id] = place{path.Dir(name) + "." + functionName(f), name, set.Position(n.Pos()).Line}
 				}
 				return true
@@ -131,21 +131,21 @@ func readRoom(source fs.FS, room string, constants map[string]steps.ID, places m
 
 // takes says whether a file may have calls by which steps are taken. Others need not be parsed.
 func takes(text []byte) bool {
-	return slices.ContainsFunc([]string{"trace.Start", "trace.Note(", "trace.At("}, func(call string) bool {
+	return slices.ContainsFunc([]string{"trace.Start", "trace.Note(", "trace.MarkTime("}, func(call string) bool {
 		return bytes.Contains(text, []byte(call))
 	})
 }
 
-// taken is the step that a call takes.
-func taken(n ast.Node, constants map[string]steps.ID) (steps.ID, bool) {
+// stepOfCall is the step that a call takes.
+func stepOfCall(n ast.Node, constants map[string]steps.ID) (steps.ID, bool) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok {
 		return 0, false
 	}
 	which := 1
-	switch written(call.Fun) {
+	switch exprText(call.Fun) {
 	case "trace.Start", "trace.StartObject", "trace.Note":
-	case "trace.At": // of a goroutine that requests share
+	case "trace.MarkTime": // of a goroutine that requests share
 		which = 0
 	default:
 		return 0, false
@@ -153,26 +153,26 @@ func taken(n ast.Node, constants map[string]steps.ID) (steps.ID, bool) {
 	if which >= len(call.Args) {
 		return 0, false
 	}
-	id, ok := constants[strings.TrimPrefix(written(call.Args[which]), "steps.")]
+	id, ok := constants[strings.TrimPrefix(exprText(call.Args[which]), "steps.")]
 	return id, ok
 }
 
-// written is an expression that names something, as the source writes it. Others are empty, and of type parameters it
+// exprText is an expression that names something, as the source writes it. Others are empty, and of type parameters it
 // says only that there are some.
-func written(e ast.Expr) string {
+func exprText(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name
 	case *ast.BasicLit:
 		return e.Value
 	case *ast.SelectorExpr:
-		return written(e.X) + "." + e.Sel.Name
+		return exprText(e.X) + "." + e.Sel.Name
 	case *ast.StarExpr:
-		return "*" + written(e.X)
+		return "*" + exprText(e.X)
 	case *ast.IndexExpr:
-		return written(e.X) + "[...]"
+		return exprText(e.X) + "[...]"
 	case *ast.IndexListExpr:
-		return written(e.X) + "[...]"
+		return exprText(e.X) + "[...]"
 	}
 	return ""
 }
@@ -182,7 +182,7 @@ func functionName(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return f.Name.Name
 	}
-	receiver := written(f.Recv.List[0].Type)
+	receiver := exprText(f.Recv.List[0].Type)
 	if strings.HasPrefix(receiver, "*") {
 		receiver = "(" + receiver + ")"
 	}
@@ -194,19 +194,19 @@ func functionName(f *ast.FuncDecl) string {
 // of r.store.Get.
 func Find(all []Step, name string) []Step {
 	name = plain(name)
-	found := having(all, func(one string) bool { return strings.Contains(one, name) })
+	found := stepsWith(all, func(one string) bool { return strings.Contains(one, name) })
 	for len(found) == 0 {
 		_, rest, ok := strings.Cut(name, ".")
 		if !ok {
 			break
 		}
 		name = rest
-		found = having(all, func(one string) bool { return one == name || strings.HasSuffix(one, "."+name) })
+		found = stepsWith(all, func(one string) bool { return one == name || strings.HasSuffix(one, "."+name) })
 	}
 	return found
 }
 
-func having(all []Step, fits func(string) bool) (found []Step) {
+func stepsWith(all []Step, fits func(string) bool) (found []Step) {
 	for _, s := range all {
 		if slices.ContainsFunc(s.names(), func(one string) bool { return fits(plain(one)) }) {
 			found = append(found, s)

@@ -8,7 +8,7 @@ import (
 // chinese is the grammar of Chinese. What a step does, and why, comes in Chinese; names and errors come as they are.
 type chinese struct{}
 
-func (chinese) asked(user, request, agent string) string {
+func (chinese) request(user, request, agent string) string {
 	text := "有人请求 " + request
 	if user != "" {
 		text = user + " 请求 " + request
@@ -23,20 +23,23 @@ func (chinese) install(path, server string) string {
 	return fmt.Sprintf("%s 是怎样由 %s 注册并开始提供服务的。这不是由请求触发的。", path, server)
 }
 
-func (chinese) installed(took string) string {
+func (chinese) installEnd(took string) string {
 	return fmt.Sprintf("从此开始提供服务。仅为它所做的工作用时 %s。", took)
 }
 
-func (chinese) passed(filters int, rule string) string {
+func (chinese) filters(filters int, rule, took string) string {
 	text := fmt.Sprintf("%d 个过滤器放行", filters)
 	if rule != "" {
 		text += "：" + rule
 	}
-	return text + "。"
+	return text + inBrackets(took) + "。"
 }
 
 func (chinese) step(s texts) string {
 	text := s.does
+	if s.times > 1 {
+		text += fmt.Sprintf("，共 %d 次，结果相同", s.times)
+	}
 	if s.why != "" {
 		text += "——" + s.why
 	}
@@ -46,24 +49,23 @@ func (chinese) step(s texts) string {
 	if s.failure != "" {
 		text += "：" + strings.TrimRight(s.failure, ".")
 	}
+	if s.folded > 0 {
+		s.took = strings.TrimPrefix(fmt.Sprintf("%s；%s 中 %d 步：%s", s.took, s.box, s.folded, s.alone), "；")
+	}
 	return text + inBrackets(s.took) + "。"
 }
 
-func (chinese) details(clauses []string, took string) string {
-	return strings.Join(clauses, "，") + inBrackets(took) + "。"
-}
-
-func (chinese) held(by, at string) string {
+func (chinese) hold(by, at string) string {
 	return fmt.Sprintf("请求停在这里：%s，位于 %s。", by, at)
 }
 
 func (chinese) running() string { return "请求还在进行。" }
 
-func (chinese) watchEnded(code, failure int32, took string) string {
+func (chinese) watchEnd(code, failure int32, took string) string {
 	return fmt.Sprintf("响应码是 %d，监听在 %s 后以 %d 结束。", code, took, failure)
 }
 
-func (chinese) answered(code int32, bytes, revision int64, took string) string {
+func (chinese) answer(code int32, bytes, revision int64, took string) string {
 	text := fmt.Sprintf("响应码是 %d，共 %d 字节，用时 %s", code, bytes, took)
 	if revision > 0 {
 		text += fmt.Sprintf("；写入后 etcd 的修订版本为 %d", revision)
@@ -80,11 +82,11 @@ func (chinese) fact(name, text string) string {
 
 func (chinese) advice(text string) string { return "可以这样处理：" + text + "。" }
 
-func (chinese) caused(what string, revision int64, after string) string {
+func (chinese) outcome(what string, revision int64, after string) string {
 	return what + inBrackets(fmt.Sprintf("修订版本 %d，请求开始后 %s", revision, after)) + "。"
 }
 
-func (chinese) sent(watch, user, change string, revision int64, after string) string {
+func (chinese) delivery(watch, user, change string, revision int64, after string) string {
 	if user != "" {
 		user += " 的"
 	}

@@ -10,7 +10,7 @@ import (
 // english is the grammar of English.
 type english struct{}
 
-func (english) asked(user, request, agent string) string {
+func (english) request(user, request, agent string) string {
 	if user == "" {
 		user = "Somebody"
 	}
@@ -25,19 +25,22 @@ func (english) install(path, server string) string {
 	return fmt.Sprintf("How %s came to be served, by %s. No request asked for it.", path, server)
 }
 
-func (english) installed(took string) string {
+func (english) installEnd(took string) string {
 	return fmt.Sprintf("From then on it is served. The work for it alone took %s.", took)
 }
 
-func (english) passed(filters int, rule string) string {
+func (english) filters(filters int, rule, took string) string {
 	if rule != "" {
 		rule = ": " + rule
 	}
-	return fmt.Sprintf("%d filters let it pass%s.", filters, rule)
+	return fmt.Sprintf("%d filters let it pass%s. (%s)", filters, rule, took)
 }
 
 func (english) step(s texts) string {
 	text := s.does
+	if s.times > 1 {
+		text += fmt.Sprintf(", %d times with the same result", s.times)
+	}
 	if s.why != "" {
 		text += " — " + s.why
 	}
@@ -48,28 +51,24 @@ func (english) step(s texts) string {
 		text += ": " + s.failure
 	}
 	text = strings.TrimRight(text, ".") + "."
+	if s.folded > 0 {
+		s.took = strings.TrimPrefix(fmt.Sprintf("%s; %d steps in %s: %s", s.took, s.folded, s.box, s.alone), "; ")
+	}
 	if s.took != "" {
 		text += " (" + s.took + ")"
 	}
 	return text
 }
 
-func (english) details(clauses []string, took string) string {
-	for i, clause := range clauses[1:] {
-		clauses[i+1] = strings.ToLower(clause[:1]) + clause[1:]
-	}
-	return fmt.Sprintf("%s. (%s)", strings.Join(clauses, ", "), took)
-}
-
-func (english) held(by, at string) string { return fmt.Sprintf("It is held there: %s at %s.", by, at) }
+func (english) hold(by, at string) string { return fmt.Sprintf("It is held there: %s at %s.", by, at) }
 
 func (english) running() string { return "It still runs." }
 
-func (english) watchEnded(code, failure int32, took string) string {
+func (english) watchEnd(code, failure int32, took string) string {
 	return fmt.Sprintf("The answer was %d, and the watch ended with %d after %s.", code, failure, took)
 }
 
-func (english) answered(code int32, bytes, revision int64, took string) string {
+func (english) answer(code int32, bytes, revision int64, took string) string {
 	text := fmt.Sprintf("The answer is %d, of %d bytes, after %s", code, bytes, took)
 	if revision > 0 {
 		text += fmt.Sprintf("; what it wrote is etcd's revision %d", revision)
@@ -86,11 +85,11 @@ func (english) fact(name, text string) string {
 
 func (english) advice(text string) string { return "What can be done: " + text + "." }
 
-func (english) caused(what string, revision int64, after string) string {
+func (english) outcome(what string, revision int64, after string) string {
 	return fmt.Sprintf("%s. (revision %d, %s after the request began)", strings.TrimRight(what, "."), revision, after)
 }
 
-func (english) sent(watch, user, change string, revision int64, after string) string {
+func (english) delivery(watch, user, change string, revision int64, after string) string {
 	if user != "" {
 		watch += " of " + user
 	}
@@ -237,7 +236,7 @@ var sentences = map[steps.ID]string{
 	steps.CacherList:         "The watch cache is asked for the list {of the resource}",
 	steps.CacherWatch:        "The watch cache is asked to watch {the resource}",
 	steps.CacherUpdate:       "The watch cache offers what it has of {the object}, so that the update need not read it first",
-	steps.CacherDelete:       "The watch cache offers what it has of {the object}, so that the delete need not read it first",
+	steps.CacherDelete:       "The watch cache picks the newest known state of {the object}, so that the delete need not read it first",
 	steps.CacherWait:         "The watch cache waits until it has seen the revision that is wanted",
 	steps.CacherReflect:      "The watch cache gets etcd's event",
 	steps.CacherProcessEvent: "The event becomes part of the cache's state and history",

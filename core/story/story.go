@@ -18,61 +18,34 @@ type Line struct {
 	Step int
 	// Depth counts the callers between the filters and the step.
 	Depth int
+	// Part is the index of its part in [Story.Parts].
+	Part int
 	// Failed says that the step, or the request, ended with an error.
 	Failed bool
 	Text   string
 }
 
-// Tell tells a journey in a language. others are the journeys that [refusal.RelatedRequests] picks, if the request was
-// refused.
-func Tell(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) []Line {
-	t := &teller{j: j, language: in, grammar: grammars[in]}
-	t.add(-1, 0, false, t.asked())
-	if c := j.Status.Cause; c != nil {
-		t.add(-1, 0, false, t.grammar.cause(c.Journey, c.Revision))
-	}
-	for i := 0; i < len(j.Status.Steps); i++ {
-		if n := t.passed(i); n > 1 {
-			t.add(i, 0, false, t.grammar.passed(n, t.allowed(i, n)))
-			i += n - 1
-			continue
-		}
-		if n := t.details(i); n > 1 {
-			t.told(i, n)
-			i += n - 1
-			continue
-		}
-		t.step(i)
-	}
-	t.answered()
-	t.refused(others)
-	t.after()
-	return t.lines
-}
-
 // grammar joins words to sentences in a language. An unknown word is empty.
 type grammar interface {
-	// asked tells who sent the request, with which program.
-	asked(user, request, agent string) string
+	// request tells who sent the request, with which program.
+	request(user, request, agent string) string
 	// install tells which server installs what, and installed that it has done so.
 	install(path, server string) string
-	installed(took string) string
-	// passed says that filters let the request pass, by which rule.
-	passed(filters int, rule string) string
+	installEnd(took string) string
+	// filters says that filters let the request pass, by which rule.
+	filters(filters int, rule, took string) string
 	step(texts) string
-	// details joins what several steps do.
-	details(clauses []string, took string) string
-	held(by, at string) string
+	hold(by, at string) string
 	running() string
-	watchEnded(code, failure int32, took string) string
-	// answered has a revision of 0 if nothing was written.
-	answered(code int32, bytes, revision int64, took string) string
+	watchEnd(code, failure int32, took string) string
+	// answer has a revision of 0 if nothing was written.
+	answer(code int32, bytes, revision int64, took string) string
 	// fact is one of why a request was refused, and advice what can be done.
 	fact(name, text string) string
 	advice(text string) string
-	// caused says what came of a revision that was written, and sent which watch was sent it.
-	caused(what string, revision int64, after string) string
-	sent(watch, user, change string, revision int64, after string) string
+	// outcome says what came of a revision that was written, and sent which watch was sent it.
+	outcome(what string, revision int64, after string) string
+	delivery(watch, user, change string, revision int64, after string) string
 	// cause tells which write the server saw, by a journey that may be unknown, and effect the work that followed. A
 	// revision of 0 stands for no write.
 	cause(journey string, revision int64) string
@@ -85,8 +58,13 @@ var grammars = [...]grammar{lang.English: english{}, lang.Chinese: chinese{}}
 // texts holds the texts of a step. failure is empty if a later line tells it.
 type texts struct {
 	does, why     string
+	times         int // that it was done, with one result
 	failed        bool
 	failure, took string
+	// folded is the number of steps in the part at whose head the step is, or 0; box and alone are where these steps
+	// are and their own time.
+	folded     int
+	box, alone string
 }
 
 // teller tells one journey.
@@ -95,26 +73,52 @@ type teller struct {
 	language lang.Language
 	grammar  grammar
 	lines    []Line
+	// times says of each step how often it was taken alike. It is 0 for the repetitions, which are not told.
+	times []int
+	// own is the time of each step without the steps that it called.
+	own []time.Duration
+}
+
+func newTeller(j *v1alpha1.Journey, in lang.Language) *teller {
+	t := &teller{j: j, language: in, grammar: grammars[in], times: repetitions(j), own: make([]time.Duration, len(j.Status.Steps))}
+	for i := range j.Status.Steps {
+		s := &j.Status.Steps[i]
+		took := max(time.Duration(s.TookNanos), 0)
+		t.own[i] += took
+		if parent := int(s.Parent); parent >= 0 && parent < i {
+			t.own[parent] -= took
+		}
+	}
+	return t
+}
+
+// ownTime returns the time of the steps from one to another without the steps that they called.
+func (t *teller) ownTime(from, to int) string {
+	sum := time.Duration(0)
+	for _, own := range t.own[from:to] {
+		sum += max(own, 0)
+	}
+	return duration(sum)
 }
 
 func (t *teller) add(step, depth int, failed bool, text string) {
 	t.lines = append(t.lines, Line{Step: step, Depth: depth, Failed: failed, Text: escape.Line(text)})
 }
 
-// asked tells who sent the request.
-func (t *teller) asked() string {
+// tellRequest tells who sent the request.
+func (t *teller) tellRequest() string {
 	q := &t.j.Spec
 	if t.j.IsInstall() {
 		return t.grammar.install(q.URI, q.UserAgent)
 	}
 	agent, _, _ := strings.Cut(q.UserAgent, " ")
-	return t.grammar.asked(q.User, q.Method+" "+q.URI, agent)
+	return t.grammar.request(q.User, q.Method+" "+q.URI, agent)
 }
 
 var filterLayer = steps.LayerFilter.String()
 
-// passed counts the filters in a row, from the i-th step on, that passed the request on.
-func (t *teller) passed(i int) (n int) {
+// countPassed counts the filters in a row, from the i-th step on, that passed the request on.
+func (t *teller) countPassed(i int) (n int) {
 	taken := t.j.Status.Steps
 	for ; i+n < len(taken); n++ {
 		s := &taken[i+n]
@@ -124,43 +128,6 @@ func (t *teller) passed(i int) (n int) {
 		}
 	}
 	return n
-}
-
-// details counts the fine steps in a row, from the i-th on, that have one caller, succeeded and called no other step.
-func (t *teller) details(i int) (n int) {
-	taken := t.j.Status.Steps
-	for ; i+n < len(taken); n++ {
-		s := &taken[i+n]
-		calls := i+n+1 < len(taken) && int(taken[i+n+1].Parent) == i+n
-		if !steps.InfoOf(s.ID).Fine || s.Error != "" || calls || s.Parent != taken[i].Parent {
-			break
-		}
-	}
-	return n
-}
-
-// told tells n details in one sentence.
-func (t *teller) told(i, n int) {
-	var clauses []string
-	took := time.Duration(0)
-	for k := range n {
-		s := &t.j.Status.Steps[i+k]
-		clauses = append(clauses, t.clause(s))
-		took += max(time.Duration(s.TookNanos), 0)
-	}
-	t.add(i, t.depth(i), false, t.grammar.details(clauses, duration(took)))
-}
-
-// clause says what a step does, without its subject if the sentence has it after a colon.
-func (t *teller) clause(s *v1alpha1.Step) string {
-	id, _ := steps.Lookup(s.ID)
-	text := t.language.Text(sentences[id])
-	for _, colon := range []string{": {", "：{"} {
-		if clause, _, found := strings.Cut(text, colon); found {
-			return clause
-		}
-	}
-	return t.sentence(s)
 }
 
 // allowed says by which rule the user may do this, if these filters found out.
@@ -173,17 +140,27 @@ func (t *teller) allowed(from, n int) (text string) {
 	return text
 }
 
+// filters tells of n filters that let the request pass.
+func (t *teller) filters(from, n int) {
+	t.add(from, 0, false, t.grammar.filters(n, t.allowed(from, n), t.ownTime(from, from+n)))
+}
+
 // step tells of one step.
 func (t *teller) step(i int) {
+	about := t.texts(i)
+	t.add(i, t.depth(i), about.failed, t.grammar.step(about))
+}
+
+func (t *teller) texts(i int) texts {
 	s := &t.j.Status.Steps[i]
-	about := texts{does: t.sentence(s), why: t.language.Why(t.j, s), failed: s.Error != ""}
+	about := texts{does: t.sentence(s), why: t.language.Why(t.j, s), times: t.times[i], failed: s.Error != ""}
 	if !t.failsBelow(i) {
 		about.failure = s.Error
 	}
 	if s.TookNanos >= 0 {
 		about.took = duration(time.Duration(s.TookNanos))
 	}
-	t.add(i, t.depth(i), about.failed, t.grammar.step(about))
+	return about
 }
 
 // failsBelow reports whether a step that the i-th called failed with the same words: the story tells these once, at
@@ -219,34 +196,34 @@ func (t *teller) sentence(s *v1alpha1.Step) string {
 	if !ok { // a capture of a later kx
 		return strings.TrimSpace(t.language.Text(s.Title) + " " + s.Subject)
 	}
-	return t.filled(id, s.Subject)
+	return t.fillSubject(id, s.Subject)
 }
 
-// filled puts a step's subject into its sentence. Without a subject it uses the words in the sentence's braces.
-func (t *teller) filled(id steps.ID, about string) string {
+// fillSubject puts a step's subject into its sentence. Without a subject it uses the words in the sentence's braces.
+func (t *teller) fillSubject(id steps.ID, about string) string {
 	return lang.Fill(t.language.Text(sentences[id]), func(otherwise string) string { return cmp.Or(about, otherwise) })
 }
 
-// answered says what came of the request.
-func (t *teller) answered() {
+// tellAnswer says what came of the request.
+func (t *teller) tellAnswer() {
 	status := &t.j.Status
 	took := micros(status.TookMicros)
 	switch {
 	case t.j.IsInstall():
-		t.add(-1, 0, false, t.grammar.installed(took))
+		t.add(-1, 0, false, t.grammar.installEnd(took))
 	case len(status.Held) > 0:
-		t.add(-1, 0, false, t.grammar.held(status.Held[0].By, status.Held[0].ID))
+		t.add(-1, 0, false, t.grammar.hold(status.Held[0].By, status.Held[0].ID))
 	case status.Phase != v1alpha1.JourneyComplete:
 		t.add(-1, 0, false, t.grammar.running())
 	case status.WatchError != 0:
-		t.add(-1, 0, true, t.grammar.watchEnded(status.Code, status.WatchError, took))
+		t.add(-1, 0, true, t.grammar.watchEnd(status.Code, status.WatchError, took))
 	default:
-		t.add(-1, 0, status.Code >= 400, t.grammar.answered(status.Code, status.Bytes, status.Revision, took))
+		t.add(-1, 0, status.Code >= 400, t.grammar.answer(status.Code, status.Bytes, status.Revision, took))
 	}
 }
 
-// refused tells why the request was refused, and what can be done.
-func (t *teller) refused(others []*v1alpha1.Journey) {
+// tellRefusal tells why the request was refused, and what can be done.
+func (t *teller) tellRefusal(others []*v1alpha1.Journey) {
 	card := refusal.Explain(t.j, others, t.language)
 	if card == nil {
 		return
@@ -265,17 +242,17 @@ func (t *teller) after() {
 		m := &t.j.Status.Marks[i]
 		text := t.language.Text(m.Title)
 		if id, ok := steps.Lookup(m.ID); ok {
-			text = t.filled(id, "")
+			text = t.fillSubject(id, "")
 		}
-		t.add(-1, 0, false, t.grammar.caused(text, m.Revision, micros(m.AfterMicros)))
+		t.add(-1, 0, false, t.grammar.outcome(text, m.Revision, micros(m.AfterMicros)))
 	}
 	for i := range t.j.Status.Deliveries {
 		d := &t.j.Status.Deliveries[i]
-		t.add(-1, 0, false, t.grammar.sent(d.Watcher, d.User, d.Type, d.Revision, micros(d.AfterMicros)))
+		t.add(-1, 0, false, t.grammar.delivery(d.Watcher, d.User, d.Type, d.Revision, micros(d.AfterMicros)))
 	}
 	for i := range t.j.Status.Effects {
 		e := &t.j.Status.Effects[i]
-		t.add(-1, 0, false, t.grammar.effect(e.UserAgent, e.Verb, e.What(), e.Journey, e.Revision, micros(e.AfterMicros)))
+		t.add(-1, 0, false, t.grammar.effect(e.UserAgent, e.Verb, e.Path(), e.Journey, e.Revision, micros(e.AfterMicros)))
 	}
 }
 
@@ -291,4 +268,6 @@ func duration(d time.Duration) string {
 }
 
 // Sentence says what a step does, without a subject.
-func Sentence(id steps.ID, in lang.Language) string { return (&teller{language: in}).filled(id, "") }
+func Sentence(id steps.ID, in lang.Language) string {
+	return (&teller{language: in}).fillSubject(id, "")
+}

@@ -25,19 +25,28 @@ var rewrite = flag.Bool("rewrite", false, "write the stories anew")
 // recorded are journeys of a real server.
 func recorded(t *testing.T) map[string]*v1alpha1.Journey {
 	t.Helper()
-	data, err := os.ReadFile("testdata/journeys.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list v1alpha1.JourneyList
-	if err := json.Unmarshal(data, &list); err != nil {
-		t.Fatal(err)
-	}
 	byName := map[string]*v1alpha1.Journey{}
-	for i := range list.Items {
-		byName[list.Items[i].Name] = &list.Items[i]
+	for _, file := range []string{"testdata/journeys.json", "testdata/gets.json"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list v1alpha1.JourneyList
+		if err := json.Unmarshal(data, &list); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			byName[list.Items[i].Name] = &list.Items[i]
+		}
 	}
 	return byName
+}
+
+// whole are all lines of the story of a journey.
+func whole(j *v1alpha1.Journey, in lang.Language) []story.Line {
+	s := story.Tell(j, in)
+	s.UnfoldAll(true)
+	return s.Lines()
 }
 
 // text is a story as a terminal shows it.
@@ -56,8 +65,12 @@ func text(lines []story.Line) string {
 // TestStories tells an update that failed, whole, in each language: these two files are read by people.
 func TestStories(t *testing.T) {
 	conflict := recorded(t)["conflict"]
-	golden(t, "conflict", text(story.Tell(conflict, lang.English)))
-	golden(t, "conflict.zh", text(story.Tell(conflict, lang.Chinese)))
+	golden(t, "conflict", text(whole(conflict, lang.English)))
+	golden(t, "conflict.zh", text(whole(conflict, lang.Chinese)))
+	for _, name := range []string{"cached", "plain", "converted", "conflict"} {
+		golden(t, "folded-"+name, text(story.Tell(recorded(t)[name], lang.English).Lines()))
+	}
+	golden(t, "folded-plain.zh", text(story.Tell(recorded(t)["plain"], lang.Chinese).Lines()))
 }
 
 // outline is what a story tells, without its words: the steps in their order, indented by ">" for each step that leads to one, "!"
@@ -107,9 +120,12 @@ var outlines = map[string]string{
 // TestOutlines tells the same steps in the same order in each language.
 func TestOutlines(t *testing.T) {
 	all := recorded(t)
+	const filters = "filter.audit-init filter.panic-recovery filter.request-info filter.latency filter.wait-group filter.deadline " +
+		"filter.warnings filter.cors filter.authentication filter.tracing filter.audit filter.impersonation filter.in-flight filter.authorization"
 	for name, want := range outlines {
+		want = strings.Replace(want, "filter.audit-init", filters, 1)
 		for _, in := range []lang.Language{lang.English, lang.Chinese} {
-			if got := outline(all[name], story.Tell(all[name], in)); got != " "+strings.Join(strings.Fields(want), " ") {
+			if got := outline(all[name], whole(all[name], in)); got != " "+strings.Join(strings.Fields(want), " ") {
 				t.Errorf("%s in %s is\n%s", name, in, got)
 			}
 		}
@@ -120,7 +136,7 @@ func TestOutlines(t *testing.T) {
 // about and why it went as it did, how it failed, how the request ended, and who was told of the write.
 func TestFacts(t *testing.T) {
 	for name, j := range recorded(t) {
-		lines := story.Tell(j, lang.English)
+		lines := whole(j, lang.English)
 		agent, _, _ := strings.Cut(j.Spec.UserAgent, " ")
 		wants(t, name, lines[0].Text, j.Spec.User, j.Spec.Method, j.Spec.URI, agent)
 		for _, l := range lines {
@@ -133,12 +149,12 @@ func TestFacts(t *testing.T) {
 				t.Errorf("%s: %+v of a step that ended with %q", name, l, s.Error)
 			}
 		}
-		whole := text(lines)
-		wants(t, name, whole, "system:masters may do all", fmt.Sprint(j.Status.Code), fmt.Sprint(j.Status.Bytes))
+		told := text(lines)
+		wants(t, name, told, "system:masters may do all", fmt.Sprint(j.Status.Code), fmt.Sprint(j.Status.Bytes))
 		for _, d := range j.Status.Deliveries {
-			wants(t, name, whole, d.Watcher, d.User, d.Type, fmt.Sprint(d.Revision))
+			wants(t, name, told, d.Watcher, d.User, d.Type, fmt.Sprint(d.Revision))
 		}
-		for _, text := range []string{whole, text(story.Tell(j, lang.Chinese))} {
+		for _, text := range []string{told, text(whole(j, lang.Chinese))} {
 			if raw := escapetest.Find(text, "\n"); raw != "" || strings.ContainsAny(text, "{}") {
 				t.Errorf("%s has %s or a brace:\n%s", name, raw, text)
 			}
@@ -165,8 +181,8 @@ func TestSubjects(t *testing.T) {
 		"custom": "crontabs.stable.example.com /registry/stable.example.com/crontabs/default/nightly spec.odd spec.replicas",
 		"watch":  "/configmaps/default MODIFIED",
 	} {
-		wants(t, name, text(story.Tell(recorded(t)[name], lang.English)), strings.Fields(subjects)...)
-		wants(t, name, text(story.Tell(recorded(t)[name], lang.Chinese)), strings.Fields(subjects)...)
+		wants(t, name, text(whole(recorded(t)[name], lang.English)), strings.Fields(subjects)...)
+		wants(t, name, text(whole(recorded(t)[name], lang.Chinese)), strings.Fields(subjects)...)
 	}
 }
 
@@ -193,7 +209,7 @@ func TestEveryStep(t *testing.T) {
 				{ID: id.String(), Layer: id.Info().Layer.String(), Title: "no sentence", Parent: -1, Subject: about, TookNanos: -1},
 			}}}
 			for in, end := range map[lang.Language]string{lang.English: ".", lang.Chinese: "。"} {
-				got := story.Tell(j, in)[1].Text
+				got := whole(j, in)[1].Text
 				if strings.ContainsAny(got, "{}") || strings.Contains(got, "  ") || strings.Contains(got, "no sentence") || !strings.HasSuffix(got, end) {
 					t.Errorf("%s of %q in %s: %q", id, about, in, got)
 				}
@@ -202,48 +218,53 @@ func TestEveryStep(t *testing.T) {
 	}
 }
 
-// TestDetails tells details that follow one another in one sentence, unless one of them fails or called another step.
-func TestDetails(t *testing.T) {
-	step := func(id steps.ID, parent int32, err string) v1alpha1.Step {
-		return v1alpha1.Step{ID: id.String(), Layer: id.Info().Layer.String(), Parent: parent, Subject: "app", TookNanos: 1000, Error: err}
+// TestRepeatedReads tells reads of one thing once, with their number, if they went the same way to the same result. One that went
+// otherwise or failed is told for itself.
+func TestRepeatedReads(t *testing.T) {
+	step := func(id steps.ID, parent int32, subject string) v1alpha1.Step {
+		return v1alpha1.Step{ID: id.String(), Layer: id.Info().Layer.String(), Parent: parent, Subject: subject, TookNanos: 1000}
 	}
-	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
-		step(steps.HandlerGet, -1, ""),
-		step(steps.HandlerNamer, 0, ""), step(steps.HandlerMediaType, 0, ""), step(steps.HandlerOptions, 0, "refused"),
-		step(steps.StoreKey, 0, ""), step(steps.HandlerTransform, 0, ""), step(steps.HandlerTable, 5, ""),
-	}}}
-	for in, want := range map[lang.Language][]string{
-		lang.English: {
-			"The names are read from the request, the form of the answer is chosen by the Accept header. (2µs)",
-			"The options of the verb are decoded: app; it fails: refused. (1µs)",
-			"KeyFunc makes the key of app. (1µs)",
-		},
-		lang.Chinese: {
-			"从请求中读出名称，按 Accept 请求头选择响应的形式（2µs）。",
-			"解码动词的选项：app；失败：refused（1µs）。",
-			"KeyFunc 生成 app 的键（1µs）。",
-		},
+	journey := func() *v1alpha1.Journey {
+		return &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
+			step(steps.HandlerCreate, -1, ""), step(steps.HandlerMutate, 0, "CREATE"),
+			step(steps.HandlerAdmit, 1, "NamespaceLifecycle"), step(steps.StoreGet, 2, "/namespaces/a"), step(steps.CacherGet, 3, "/namespaces/a"),
+			step(steps.HandlerAdmit, 1, "LimitRanger"), step(steps.StoreGet, 5, "/namespaces/a"), step(steps.CacherGet, 6, "/namespaces/a"),
+			step(steps.HandlerAdmit, 1, "Priority"), step(steps.StoreGet, 8, "/namespaces/b"), step(steps.CacherGet, 9, "/namespaces/b"),
+		}}}
+	}
+	other := journey()
+	other.Status.Steps[7].Why = "it had not been asked before"
+	failed := journey()
+	failed.Status.Steps[6].Error = "refused"
+	for _, test := range []struct {
+		name    string
+		journey *v1alpha1.Journey
+		reads   int
+		want    string
+	}{
+		{"the same", journey(), 2, "The generic Store gets /namespaces/a, 2 times with the same result. (1µs)"},
+		{"another way", other, 3, "The generic Store gets /namespaces/a. (1µs)"},
+		{"failed", failed, 3, "The generic Store gets /namespaces/a; it fails: refused. (1µs)"},
 	} {
-		told := story.Tell(j, in)
-		if len(told) != 8 {
-			t.Fatalf("%d lines in %s", len(told), in)
+		told := text(whole(test.journey, lang.English))
+		if n := strings.Count(told, "The generic Store gets"); n != test.reads || !strings.Contains(told, test.want) {
+			t.Errorf("%s: %d reads in\n%s", test.name, n, told)
 		}
-		for i, text := range want {
-			if got := told[2+i]; got.Text != text || got.Depth != 1 {
-				t.Errorf("%s: %q, want %q", in, got.Text, text)
-			}
+		if strings.Count(told, "LimitRanger") != 1 {
+			t.Errorf("%s: who read is lost in\n%s", test.name, told)
 		}
 	}
+	wants(t, "Chinese", text(whole(journey(), lang.Chinese)), "通用 Store 读取 /namespaces/a，共 2 次，结果相同")
 }
 
 // TestHeld tells where a request is held. A capture may say that one is held, and not where.
 func TestHeld(t *testing.T) {
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Phase: v1alpha1.JourneyHeld}}
-	if got := story.Tell(j, lang.English)[1].Text; got != "It still runs." {
+	if got := whole(j, lang.English)[1].Text; got != "It still runs." {
 		t.Errorf("held nowhere: %q", got)
 	}
 	j.Status.Held = []v1alpha1.HeldStep{{ID: "etcd.txn", By: `breakpoint "b1"`}}
-	if got := story.Tell(j, lang.English)[1].Text; got != `It is held there: breakpoint "b1" at etcd.txn.` {
+	if got := whole(j, lang.English)[1].Text; got != `It is held there: breakpoint "b1" at etcd.txn.` {
 		t.Errorf("held: %q", got)
 	}
 }
@@ -253,7 +274,7 @@ func TestUnknown(t *testing.T) {
 	j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{
 		{ID: "later.step", Title: "does what is new", Subject: "x\x1b[2J", Parent: 7, TookNanos: 1200},
 	}}}
-	if got := story.Tell(j, lang.English)[1]; got.Text != `does what is new x\x1b[2J. (1.2µs)` || got.Depth != 0 {
+	if got := whole(j, lang.English)[1]; got.Text != `does what is new x\x1b[2J. (1.2µs)` || got.Depth != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -265,7 +286,7 @@ func TestTimes(t *testing.T) {
 	} {
 		j := &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{{ID: "later.step", Title: "does", TookNanos: took}}}}
 		for _, in := range []lang.Language{lang.English, lang.Chinese} {
-			if got := story.Tell(j, in)[1].Text; !strings.Contains(got, want) {
+			if got := whole(j, in)[1].Text; !strings.Contains(got, want) {
 				t.Errorf("%d nanoseconds in %s: %q, want %s", took, in, got, want)
 			}
 		}
@@ -283,7 +304,12 @@ func FuzzStory(f *testing.F) {
 		for _, j := range all {
 			others := refusal.RelatedRequests(j, slices.Values(all))
 			for _, in := range []lang.Language{lang.English, lang.Chinese} {
-				for _, l := range story.Tell(j, in, others...) {
+				s := story.Tell(j, in, others...)
+				folded := s.Lines()
+				if s.UnfoldAll(true); len(folded) > len(s.Lines()) {
+					t.Fatalf("%d lines folded, %d unfolded", len(folded), len(s.Lines()))
+				}
+				for _, l := range append(folded, s.Lines()...) {
 					if raw := escapetest.Find(l.Text, ""); raw != "" || l.Step < -1 || l.Step >= len(j.Status.Steps) || l.Depth < 0 {
 						t.Fatalf("%s in %+v", raw, l)
 					}

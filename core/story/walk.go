@@ -61,7 +61,8 @@ type Stop struct {
 
 // Walk is the way of a request through the boxes.
 type Walk struct {
-	Stops []Stop
+	Journey *v1alpha1.Journey
+	Stops   []Stop
 	// Touched says for each box whether the request was there.
 	Touched [boxes]bool
 }
@@ -69,19 +70,29 @@ type Walk struct {
 // WalkOf makes the walk of a journey: from the client to where it was answered and back. Of the steps it has those that
 // crossed a border between boxes, asked etcd, or decided. others are as for [Tell].
 func WalkOf(j *v1alpha1.Journey, in lang.Language, others ...*v1alpha1.Journey) *Walk {
-	w := &walker{teller: teller{j: j, language: in, grammar: grammars[in]}, decided: Decided(j), admits: make([]bool, len(j.Status.Steps))}
+	w := newWalker(j, in)
+	w.walk(refusal.Explain(j, others, in))
+	return &w.Walk
+}
+
+func newWalker(j *v1alpha1.Journey, in lang.Language) *walker {
+	w := &walker{teller: *newTeller(j, in), Walk: Walk{Journey: j}, decided: Decided(j), admits: make([]bool, len(j.Status.Steps))}
 	w.body = slices.IndexFunc(j.Status.Steps, func(s v1alpha1.Step) bool {
 		return steps.InfoOf(s.ID).Object.Input != steps.NoInput
 	})
 	if refused := refusal.Step(j); refused >= 0 {
 		w.decided = refused
 	}
-	w.walk(refusal.Explain(j, others, in))
-	return &w.Walk
+	taken := j.Status.Steps
+	for i := range taken {
+		parent := int(taken[i].Parent)
+		w.admits[i] = isAdmission[taken[i].ID] || parent >= 0 && parent < i && w.admits[parent]
+	}
+	return w
 }
 
 // Decided returns the index of the step that decided: of a read, between the watch cache and etcd; of a write, whether
-// etcd takes it. Without one it returns -1.
+// etcd takes it, or that it is a dry run. Without one it returns -1.
 func Decided(j *v1alpha1.Journey) int {
 	taken := j.Status.Steps
 	switch j.Spec.Verb {
@@ -89,11 +100,19 @@ func Decided(j *v1alpha1.Journey) int {
 		return slices.IndexFunc(taken, func(s v1alpha1.Step) bool { return s.Layer == steps.LayerCacher.String() && s.Why != "" })
 	}
 	for i := len(taken) - 1; i >= 0; i-- {
-		if taken[i].ID == steps.EtcdTxn.String() {
+		if taken[i].ID == steps.EtcdTxn.String() || isDryRun(&taken[i]) {
 			return i
 		}
 	}
 	return -1
+}
+
+// reasonNotDryRun is the one reason for which the dry run layer passes a write on.
+const reasonNotDryRun = "not-dry-run"
+
+// isDryRun says whether a step stopped a write because that is a dry run. Steps of reads have no reason there.
+func isDryRun(s *v1alpha1.Step) bool {
+	return s.Layer == steps.LayerDryRun.String() && s.Reason != nil && s.Reason.Kind != reasonNotDryRun
 }
 
 // walker makes one walk.
@@ -109,18 +128,17 @@ type walker struct {
 
 func (w *walker) walk(card *refusal.Card) {
 	if !w.j.IsInstall() {
-		w.stop(Client, w.bodyText(), "", func() { w.add(-1, 0, false, w.asked()) })
+		w.stop(Client, w.bodyText(), "", func() { w.add(-1, 0, false, w.tellRequest()) })
 	}
 	taken := w.j.Status.Steps
-	for i := range taken {
-		parent := int(taken[i].Parent)
-		w.admits[i] = isAdmission[taken[i].ID] || parent >= 0 && parent < i && w.admits[parent]
-	}
 	for i := 0; i < len(taken); i++ {
 		box := w.box(i)
 		w.Touched[box] = true
-		if n := w.passed(i); n > 1 {
-			w.stop(box, w.bodyText(), "", func() { w.add(i, 0, false, w.grammar.passed(n, w.allowed(i, n))) })
+		if w.times[i] == 0 {
+			continue
+		}
+		if n := w.countPassed(i); n > 1 {
+			w.stop(box, w.bodyText(), "", func() { w.filters(i, n) })
 			for k := range n {
 				if taken[i+k].ID == steps.FilterAuthorization.String() {
 					w.Stops[len(w.Stops)-1].Code = i + k
@@ -132,7 +150,7 @@ func (w *walker) walk(card *refusal.Card) {
 			w.Stops[len(w.Stops)-1].Decided = i == w.decided
 		}
 	}
-	w.stop(Client, "", w.outcome(card), w.answered)
+	w.stop(Client, "", w.outcome(card), w.tellAnswer)
 }
 
 // stop adds a stop with the sentence that tell adds to the story.
@@ -157,17 +175,27 @@ func (w *walker) box(i int) Box {
 	return boxOf[w.j.Status.Steps[i].Layer]
 }
 
-// stops reports whether the walk stops at a step.
-func (w *walker) stops(i int) bool {
+// decides reports whether something was decided at a step, or the request is held there.
+func (w *walker) decides(i int) bool {
 	s := &w.j.Status.Steps[i]
 	switch {
 	case i == w.decided, slices.ContainsFunc(w.j.Status.Held, func(h v1alpha1.HeldStep) bool { return int(h.Step) == i }):
 		return true
-	case steps.InfoOf(s.ID).Fine, s.ID == steps.HandlerManagedFields.String():
-		return false
 	case s.ID == steps.HandlerWebhook.String(), s.ID == steps.HandlerPolicy.String():
 		return true
-	case w.admits[i] && blame.CountChanges(s) > 0, !w.admits[i] && s.Layer == steps.LayerEtcd.String():
+	}
+	return w.admits[i] && s.ID != steps.HandlerManagedFields.String() && blame.CountChanges(s) > 0
+}
+
+// stops reports whether the walk stops at a step.
+func (w *walker) stops(i int) bool {
+	s := &w.j.Status.Steps[i]
+	switch {
+	case w.decides(i):
+		return true
+	case steps.InfoOf(s.ID).Fine, s.ID == steps.HandlerManagedFields.String():
+		return false
+	case !w.admits[i] && s.Layer == steps.LayerEtcd.String():
 		return true
 	}
 	from := Filters

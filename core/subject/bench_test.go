@@ -38,7 +38,7 @@ func BenchmarkMatch(b *testing.B) {
 		"step:etcd.txn", `step:etcd.* why:"attempt 2"`, "verb:update step:etcd.txn", "key:/registry/pods",
 		`step(etcd.* why:"attempt 2")`, "store.* -> etcd.txn", "steps(layer:store)>20", "touched:spec.replicas", "after:p-40000",
 	} {
-		f, err := filter.Parse(text, trace.Known)
+		f, err := filter.Parse(text, trace.Names)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -40,5 +40,5 @@ func (n *Names) keep(field, name string) {
 	}
 }
 
-// Known are the names of this version, and those that were added.
-func (n *Names) Known(field string) []string { return slices.Concat(n.known(field), n.more[field]) }
+// List are the names of this version, and those that were added.
+func (n *Names) List(field string) []string { return slices.Concat(n.known(field), n.more[field]) }

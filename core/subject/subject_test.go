@@ -93,7 +93,7 @@ func TestSubject(t *testing.T) {
 		{"dur<1h", running, false},
 		{"alice", journey(), true},
 	} {
-		f, err := filter.Parse(test.filter, trace.Known)
+		f, err := filter.Parse(test.filter, trace.Names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestSelect(t *testing.T) {
 		"after:p-1": "p-2 q-1 q-2", "after:q-1": "q-2", "after:p-0": "p-1 p-2", "after:p-2,q-1": "q-1 q-2", "": "p-1 p-2 q-1 q-2",
 		"after:r-1": "filter, column 7: no request \"r-1\" is known here; expected the ID of a request, as kx trace ls shows it",
 	} {
-		f, err := filter.Parse(text, trace.Known)
+		f, err := filter.Parse(text, trace.Names)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,19 +22,19 @@ func (j *Journey) CausedBy(revision int64) {
 	j.mu.Unlock()
 	r := j.rec
 	r.mu.Lock()
-	w := r.writes.of(revision)
+	w := r.writes.find(revision)
 	writer := w.journey
 	if writer == nil && len(w.effects) < maxEarly {
 		w.effects = append(w.effects, j)
 	}
 	r.mu.Unlock()
 	if writer != nil {
-		writer.caused(j)
+		writer.linkEffect(j)
 	}
 }
 
-// caused links the journey and its effect.
-func (j *Journey) caused(effect *Journey) {
+// linkEffect links the journey and its effect.
+func (j *Journey) linkEffect(effect *Journey) {
 	j.mu.Lock()
 	if len(j.effects) == maxEffects || j.gone {
 		j.cut.Add(1)

@@ -14,7 +14,7 @@ import (
 //  1. Without rules a step costs one more atomic load. rules is never changed, only replaced.
 //  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are
 //     paused.
-//  3. Work under [Shared] is never disturbed, since other requests wait for it. At a mark no request is held, but a
+//  3. Work under [BeginShared] is never disturbed, since other requests wait for it. At a mark no request is held, but a
 //     fault that names the mark's step delays it or ends its watch, for all who share it.
 //  4. The journey records each intervention. A request without a recorded journey is left alone.
 //  5. At most maxHeld requests are held. Further ones pass and are counted.
@@ -32,8 +32,8 @@ type Control struct {
 // maxHeld bounds the requests that are held at once.
 const maxHeld = 64
 
-// ErrClosed refuses new rules while the server stops.
-var ErrClosed = errors.New("the server is stopping")
+// errClosed refuses new rules while the server stops.
+var errClosed = errors.New("the server is stopping")
 
 // Control applies rules to the requests of this process.
 func (r *Recorder) Control() *Control { return &r.control }
@@ -43,21 +43,21 @@ func (c *Control) Add(r *Rule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return ErrClosed
+		return errClosed
 	}
 	r.filtered = needsOf(r)
 	r.removed = make(chan struct{})
 	var rules []*Rule
-	if known := c.of(r).Load(); known != nil {
+	if known := c.listFor(r).Load(); known != nil {
 		rules = append(rules, *known...)
 	}
 	rules = append(rules, r)
-	c.of(r).Store(&rules)
+	c.listFor(r).Store(&rules)
 	return nil
 }
 
-// of returns the rules among which r is.
-func (c *Control) of(r *Rule) *atomic.Pointer[[]*Rule] {
+// listFor returns the rules among which r is.
+func (c *Control) listFor(r *Rule) *atomic.Pointer[[]*Rule] {
 	if r.Kind == Recording {
 		return &c.recordings
 	}
@@ -68,12 +68,12 @@ func (c *Control) of(r *Rule) *atomic.Pointer[[]*Rule] {
 func (c *Control) Remove(r *Rule) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.of(r).Load(); known != nil && slices.Contains(*known, r) {
+	if known := c.listFor(r).Load(); known != nil && slices.Contains(*known, r) {
 		close(r.removed)
 		rules := slices.DeleteFunc(slices.Clone(*known), func(other *Rule) bool { return other == r })
-		c.of(r).Store(&rules)
+		c.listFor(r).Store(&rules)
 		if len(rules) == 0 {
-			c.of(r).Store(nil)
+			c.listFor(r).Store(nil)
 		}
 	}
 	for h := range c.held {
@@ -130,14 +130,14 @@ func (c *Control) matched(r *Rule, at Hit) bool {
 	return hit
 }
 
-// reached is called at the beginning of each step while there are rules.
-func (c *Control) reached(s *Step) {
+// beginStep is called at the beginning of each step while there are rules.
+func (c *Control) beginStep(s *Step) {
 	rules := c.rules.Load()
 	if rules == nil || s.branch.shared || s.j.untouchable.Load() {
 		return
 	}
 	hits := c.hits(*rules, s, false, nil)
-	stop := c.stepped(*rules, s)
+	stop := c.steppingRule(*rules, s)
 	for _, r := range hits {
 		if r.Kind == Breakpoint && stop == nil {
 			stop = r
@@ -151,9 +151,9 @@ func (c *Control) reached(s *Step) {
 	}
 }
 
-// ending is called at the end of each step for which reached was called. It may replace the error of a step that can
+// endStep is called at the end of each step for which beginStep was called. It may replace the error of a step that can
 // fail.
-func (c *Control) ending(s *Step, err *error) {
+func (c *Control) endStep(s *Step, err *error) {
 	var none error
 	if err == nil {
 		err = &none
@@ -209,7 +209,7 @@ func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 func (c *Control) apply(s *Step, r *Rule, end bool) {
 	name := fmt.Sprintf("%s %q", r.Kind, r.Name)
 	note := func(kind InterventionKind, took time.Duration, format string, args ...any) {
-		s.j.intervened(Intervention{
+		s.j.addIntervention(Intervention{
 			Kind: kind, Step: int(s.index), AtEnd: end, Rule: name, Text: fmt.Sprintf(format, args...),
 			At: time.Since(s.j.started) - took, Took: took,
 		})

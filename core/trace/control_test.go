@@ -21,7 +21,7 @@ import (
 
 func rule(t *testing.T, kind RuleKind, text string, edit ...func(*Rule)) *Rule {
 	t.Helper()
-	f, err := filter.Parse(text, Known)
+	f, err := filter.Parse(text, Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestReleased(t *testing.T) {
 	}
 	r := NewRecorder("p", DefaultLimits)
 	r.Control().Close()
-	if err := r.Control().Add(rule(t, Breakpoint, "")); !errors.Is(err, ErrClosed) {
+	if err := r.Control().Add(rule(t, Breakpoint, "")); !errors.Is(err, errClosed) {
 		t.Error(err)
 	}
 }
@@ -229,7 +229,7 @@ func TestNotHeld(t *testing.T) {
 	left := map[string]func(ctx context.Context, j *Journey){
 		"discarded":  func(ctx context.Context, j *Journey) { j.Discard(); _ = leaf(ctx, steps.EtcdGet) },
 		"left alone": func(ctx context.Context, j *Journey) { j.LeaveAlone(); _ = leaf(ctx, steps.EtcdGet) },
-		"shared":     func(ctx context.Context, _ *Journey) { s := Shared(ctx); _ = leaf(ctx, steps.EtcdGet); s.End() },
+		"shared":     func(ctx context.Context, _ *Journey) { s := BeginShared(ctx); _ = leaf(ctx, steps.EtcdGet); s.End() },
 		"mark":       func(ctx context.Context, _ *Journey) { _ = leaf(ctx, steps.Etcd3Event) },
 	}
 	for name, run := range left {

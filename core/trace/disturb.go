@@ -29,9 +29,9 @@ func (d Disturbance) Wait(ctx context.Context) { wait(ctx, d.Delay, d.removed) }
 // Active says whether there are any rules. A nil Control has none.
 func (c *Control) Active() bool { return c != nil && c.rules.Load() != nil }
 
-// Disturbed returns the disturbances at a mark, in the order in which the faults were added. of answers what their
+// Disturbances returns the disturbances at a mark, in the order in which the faults were added. of answers what their
 // filters ask about besides the step.
-func (c *Control) Disturbed(id steps.ID, of filter.Subject) []Disturbance {
+func (c *Control) Disturbances(id steps.ID, of filter.Subject) []Disturbance {
 	rules := c.rules.Load()
 	if rules == nil {
 		return nil
@@ -46,11 +46,77 @@ func (c *Control) Disturbed(id steps.ID, of filter.Subject) []Disturbance {
 	return found
 }
 
+// Outage says that a fault has a server be down. A step asks for it before it calls the server.
+type Outage struct {
+	// How is the Effect's word, empty if it is not down.
+	How string
+	// Over is closed when the fault is removed.
+	Over <-chan struct{}
+}
+
+// Outage says whether a fault has the server be down that the step is about to call. It counts as a hit.
+func (s *Step) Outage() Outage {
+	if s == nil || s.acts == nil || s.branch.shared || s.j.untouchable.Load() {
+		return Outage{}
+	}
+	c := &s.j.rec.control
+	rules := c.rules.Load()
+	if rules == nil {
+		return Outage{}
+	}
+	of := subjectOf(s, false, nil)
+	for _, r := range *rules {
+		if r.Effect.Outage == "" || !r.Filter.Match(of) || !c.matched(r, Hit{Journey: s.j.id, Step: s.id.String()}) {
+			continue
+		}
+		s.j.addIntervention(Intervention{
+			Kind: Failed, Step: int(s.index), Rule: r.title(), At: time.Since(s.j.started),
+			Text: fmt.Sprintf("the webhook is down by %s: %s", r.title(), r.Effect.Outage),
+		})
+		return Outage{How: r.Effect.Outage, Over: r.removed}
+	}
+	return Outage{}
+}
+
+// Lag says that a fault has an event of a watch arrive later.
+type Lag struct {
+	// Delay is how much later; 0 if there is no such fault.
+	Delay time.Duration
+	// Over is closed when the fault is removed.
+	Over <-chan struct{}
+}
+
+// Lag says how much later a watch has to send an event of a type, because of faults. It counts as a hit. The event need
+// not have a step yet. A nil Journey has no lag.
+func (j *Journey) Lag(eventType string) Lag {
+	if j == nil || j.untouchable.Load() {
+		return Lag{}
+	}
+	c := &j.rec.control
+	rules := c.rules.Load()
+	if rules == nil {
+		return Lag{}
+	}
+	next := j.log.stepCount()
+	s := &Step{branch: &j.root, acts: &acts{subject: eventType}, index: int32(next), id: steps.HandlerWatchEvent}
+	for _, r := range *rules {
+		if !r.Effect.Lag || !r.Filter.Match(subjectOf(s, false, nil)) || !c.matched(r, Hit{Journey: j.id, Step: s.id.String()}) {
+			continue
+		}
+		j.addIntervention(Intervention{
+			Kind: Delayed, Step: max(next-1, 0), Rule: r.title(), At: time.Since(j.started),
+			Text: fmt.Sprintf("%s arrives %s later by %s", eventType, r.Effect.Delay, r.title()),
+		})
+		return Lag{Delay: r.Effect.Delay, Over: r.removed}
+	}
+	return Lag{}
+}
+
 // disturbs says whether the rule could act at a mark. A fault meant for requests must not disturb a cache by chance:
 // unless a rule can only concern caches, its filter must name the step.
 func (r *Rule) disturbs(id steps.ID) bool {
 	switch {
-	case r.Kind != Fault || r.AtEnd:
+	case r.Kind != Fault || r.AtEnd || r.Effect.Lag:
 		return false
 	case r.Effect.Stale:
 		return id == steps.CacherReflect
@@ -120,7 +186,7 @@ func (j *Journey) Drop(by string) error {
 	if end == nil {
 		return ErrNoWatch
 	}
-	j.dropped("", by, "the watch was dropped")
+	j.recordDrop("", by, "the watch was dropped")
 	end()
 	return nil
 }
@@ -130,26 +196,26 @@ func (j *Journey) DroppedBy(rule string) bool {
 	if j == nil || j.untouchable.Load() {
 		return false
 	}
-	j.dropped(rule, "", fmt.Sprintf("the watch was ended by %s", rule))
+	j.recordDrop(rule, "", fmt.Sprintf("the watch was ended by %s", rule))
 	return true
 }
 
-// dropped records the intervention at the watch's current step.
-func (j *Journey) dropped(rule, by, text string) {
+// recordDrop records the intervention at the watch's current step.
+func (j *Journey) recordDrop(rule, by, text string) {
 	last := j.log.stepCount() - 1
-	j.intervened(Intervention{Kind: Dropped, Step: max(last, 0), Rule: rule, By: by, Text: text, At: time.Since(j.started)})
+	j.addIntervention(Intervention{Kind: Dropped, Step: max(last, 0), Rule: rule, By: by, Text: text, At: time.Since(j.started)})
 	j.rec.tellChanged(j)
 }
 
 // HeldBack records that the step depends on shared work that a rule holds back.
 func (s *Step) HeldBack(rule, text string) {
 	if s != nil {
-		s.j.intervened(Intervention{Kind: Delayed, Step: int(s.index), Rule: rule, Text: text, At: time.Since(s.j.started)})
+		s.j.addIntervention(Intervention{Kind: Delayed, Step: int(s.index), Rule: rule, Text: text, At: time.Since(s.j.started)})
 	}
 }
 
 // HeldBack records that a rule holds back the awaited marks. Only the first call counts.
-func (w *Waiting) HeldBack(rule, text string) {
+func (w *Marker) HeldBack(rule, text string) {
 	if w.heldBack.Swap(true) {
 		return
 	}
@@ -157,6 +223,6 @@ func (w *Waiting) HeldBack(rule, text string) {
 	j.mu.Lock()
 	wrote := j.wrote - 1
 	j.mu.Unlock()
-	j.intervened(Intervention{Kind: Delayed, Step: int(max(wrote, 0)), AtEnd: true, Rule: rule, Text: text, At: time.Since(j.started)})
+	j.addIntervention(Intervention{Kind: Delayed, Step: int(max(wrote, 0)), AtEnd: true, Rule: rule, Text: text, At: time.Since(j.started)})
 	j.rec.tellChanged(j)
 }

@@ -22,6 +22,7 @@ func TestDisturbed(t *testing.T) {
 	late := func(r *Rule) { r.Effect.Delay = time.Hour }
 	drop := func(r *Rule) { r.Effect.Drop = true }
 	stale := func(r *Rule) { r.Effect.Stale = true }
+	lag := func(r *Rule) { r.Effect.Lag = true }
 	for name, tt := range map[string]struct {
 		rule *Rule
 		want string // the marks at which something is asked for
@@ -38,6 +39,7 @@ func TestDisturbed(t *testing.T) {
 		"at the end":            {rule(t, Fault, "step:cacher.*", late, func(r *Rule) { r.AtEnd = true }), ""},
 		"skipped, then limited": {rule(t, Fault, "step:cacher.*", drop, func(r *Rule) { r.Skip, r.Count = 1, 1 }), "cacher.process-event drop"},
 		"breakpoint":            {rule(t, Breakpoint, "step:cacher.*"), ""},
+		"of events":             {rule(t, Fault, "step:cacher.*", late, lag), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := NewRecorder("p", DefaultLimits).Control()
@@ -47,7 +49,7 @@ func TestDisturbed(t *testing.T) {
 			must(t, c.Add(tt.rule))
 			var got []string
 			for _, id := range []steps.ID{steps.CacherReflect, steps.CacherProcessEvent, steps.CacherDispatch} {
-				for _, d := range c.Disturbed(id, widgets) {
+				for _, d := range c.Disturbances(id, widgets) {
 					how := fmt.Sprint(d.Delay)
 					if d.Drop {
 						how = "drop"
@@ -71,7 +73,7 @@ func TestDisturbanceEnds(t *testing.T) {
 	c := r.Control()
 	stale := func(delay time.Duration) (*Rule, Disturbance) {
 		f := add(t, r, rule(t, Fault, "", func(r *Rule) { r.Effect.Stale, r.Effect.Delay = true, delay }))
-		all := c.Disturbed(steps.CacherReflect, widgets)
+		all := c.Disturbances(steps.CacherReflect, widgets)
 		return f, all[len(all)-1]
 	}
 	_, d := stale(time.Nanosecond)
@@ -87,7 +89,7 @@ func TestDisturbanceEnds(t *testing.T) {
 	_, d = stale(time.Hour)
 	c.Close()
 	d.Wait(context.Background())
-	if c.Active() || c.Disturbed(steps.CacherReflect, widgets) != nil {
+	if c.Active() || c.Disturbances(steps.CacherReflect, widgets) != nil {
 		t.Error("there are rules after Close")
 	}
 	var none *Control
@@ -143,5 +145,45 @@ func TestDrop(t *testing.T) {
 	var none *Journey
 	if j.DroppedBy("r") || none.DroppedBy("r") {
 		t.Error("what is to be left alone was dropped")
+	}
+}
+
+// TestLag: an event has the lag of the first rule that hits it, and the journey says so.
+func TestLag(t *testing.T) {
+	r := NewRecorder("p", DefaultLimits)
+	ctx, j := r.Begin(context.Background(), Request{User: "ann", Verb: "watch"})
+	lag := func(r *Rule) { r.Effect.Lag, r.Effect.Delay = true, time.Hour }
+	if got := j.Lag("ADDED"); got.Delay != 0 {
+		t.Error(got)
+	}
+	add(t, r, rule(t, Fault, "user:bob", lag))
+	add(t, r, rule(t, Fault, "step:handler.watch-event", func(r *Rule) { r.Effect.Stale = true }))
+	all := add(t, r, rule(t, Fault, "user:ann step:handler.watch-event !key:DELETED", lag, func(r *Rule) { r.Skip, r.Count = 1, 1 }))
+	var hit Lag
+	for _, event := range []string{"DELETED", "ADDED", "MODIFIED", "ADDED"} {
+		got := j.Lag(event)
+		if want := map[bool]time.Duration{true: time.Hour}[event == "MODIFIED"]; got.Delay != want {
+			t.Errorf("%s: %v", event, got.Delay)
+		}
+		if got.Delay > 0 {
+			hit = got
+		}
+	}
+	if n := r.Control().Counts(all); n.Matches != 3 || n.Hits != 1 || n.Last.Journey != j.ID() || n.Last.Step != "handler.watch-event" {
+		t.Errorf("%+v", n)
+	}
+	r.Control().Remove(all)
+	<-hit.Over
+
+	add(t, r, rule(t, Fault, "", lag))
+	must(t, leaf(ctx, steps.HandlerWatchEvent)) // at no step, or the test takes an hour
+	i := j.Record().Interventions
+	if len(i) != 1 || i[0].Kind != Delayed || i[0].Text != `MODIFIED arrives 1h0m0s later by fault "r"` {
+		t.Errorf("%+v", i)
+	}
+	j.LeaveAlone()
+	var none *Journey
+	if j.Lag("ADDED").Delay != 0 || none.Lag("ADDED").Delay != 0 {
+		t.Error("what is to be left alone has a lag")
 	}
 }

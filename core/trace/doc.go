@@ -18,8 +18,8 @@
 // A nil *Step is valid and does nothing. Start returns it for a request that is not recorded, so layers need no check.
 // Code that makes expensive arguments asks [Step.Recording] or [Step.Objects] first.
 //
-// A goroutine that requests share takes the time of a mark with [At]. The journey that wrote the revision calls
-// [Await], and [Waiting.Mark] adds the mark to it, even after its end.
+// A goroutine that requests share takes the time of a mark with [MarkTime]. The journey that wrote the revision calls
+// [NewMarker], and [Marker.Mark] adds the mark to it, even after its end.
 //
 // Work that the server does because of a revision calls [Journey.CausedBy]: that links it to the journey that wrote
 // the revision.

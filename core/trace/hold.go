@@ -154,7 +154,7 @@ func (j *Journey) endHold(h *hold, cmd Command) {
 		how = [...]string{"continued", "to the next step", "into the next step", "out of its caller", "to fail",
 			"to be delayed"}[cmd.Action]
 	}
-	j.intervened(Intervention{
+	j.addIntervention(Intervention{
 		Kind: Held, Step: int(h.step.index), AtEnd: h.end, Rule: h.rule.title(), By: cmd.By,
 		Text: fmt.Sprintf("held by %s for %s: %s", h.rule.title(), took.Round(time.Millisecond), how),
 		At:   h.since.Sub(j.started), Took: took,
@@ -228,7 +228,7 @@ func (j *Journey) Edit(step int, by string, change func(apiruntime.Object) (stri
 	if h.step.Confidential() {
 		text = "edited while held"
 	}
-	j.intervened(Intervention{
+	j.addIntervention(Intervention{
 		Kind: Edited, Step: int(h.step.index), Rule: h.rule.title(), By: by, Text: text, At: time.Since(j.started),
 	})
 	return nil
@@ -248,7 +248,7 @@ func (j *Journey) findHold(step int) *hold {
 // carryOut carries out a command.
 func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 	note := func(kind InterventionKind, took time.Duration, text string) {
-		s.j.intervened(Intervention{
+		s.j.addIntervention(Intervention{
 			Kind: kind, Step: int(s.index), Rule: r.title(), By: cmd.By, Text: text,
 			At: time.Since(s.j.started) - took, Took: took,
 		})
@@ -277,8 +277,8 @@ func (j *Journey) setStepping(to *stepping) {
 	j.mu.Unlock()
 }
 
-// stepped is the breakpoint that held the request before, if its command was to run until this step.
-func (c *Control) stepped(rules []*Rule, s *Step) *Rule {
+// steppingRule is the breakpoint that held the request before, if its command was to run until this step.
+func (c *Control) steppingRule(rules []*Rule, s *Step) *Rule {
 	j := s.j
 	j.mu.Lock()
 	defer j.mu.Unlock()

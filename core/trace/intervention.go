@@ -46,8 +46,8 @@ type Intervention struct {
 // maxInterventions bounds the interventions of a journey: a request can be held at every step.
 const maxInterventions = 256
 
-// intervened records an intervention.
-func (j *Journey) intervened(i Intervention) {
+// addIntervention records an intervention.
+func (j *Journey) addIntervention(i Intervention) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if i.Kind != Traced {
@@ -61,11 +61,11 @@ func (j *Journey) intervened(i Intervention) {
 	j.interventions = append(j.interventions, i)
 }
 
-// Touched is a set of kinds of interventions.
-type Touched uint8
+// InterventionSet is a set of kinds of interventions.
+type InterventionSet uint8
 
 // Kinds are the elements of the set.
-func (t Touched) Kinds() []InterventionKind {
+func (t InterventionSet) Kinds() []InterventionKind {
 	var kinds []InterventionKind
 	for k := range numInterventions {
 		if t&(1<<k) != 0 {

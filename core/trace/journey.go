@@ -64,7 +64,7 @@ type outcome struct {
 	took       time.Duration // 0 until the request has ended
 	watchError int           // code of the error that ended its response after that had begun; 0 if none did
 	ending     bool          // the response is there, and what was left for later is done
-	later      []func()      // what Step.Later leaves
+	later      []func()      // what Step.AfterResponse leaves
 	finished   bool
 	done       chan struct{} // made for the first waiter; closed at the end
 }
@@ -73,7 +73,7 @@ type outcome struct {
 type consequence struct {
 	wrote      int32 // index of the step that wrote last, and 1; 0 if none did
 	revision   int64 // what it wrote last; 0 if it wrote nothing
-	objects    []seen
+	objects    []objectState
 	marks      []MarkRecord
 	deliveries []Delivery
 	cause      Cause
@@ -83,9 +83,9 @@ type consequence struct {
 // handling is what users do to the request while it runs.
 type handling struct {
 	interventions []Intervention
-	touched       Touched       // their kinds
-	holds         []*hold       // what holds it now, the oldest first
-	stopped       chan struct{} // made when somebody waits; closed when it is held or ends
+	touched       InterventionSet // their kinds
+	holds         []*hold         // what holds it now, the oldest first
+	stopped       chan struct{}   // made when somebody waits; closed when it is held or ends
 	stepping      *stepping
 	met           []*Rule // the rules that are met once a request, and have been
 	end           func()  // ends a watch without a word to its client
@@ -93,7 +93,6 @@ type handling struct {
 
 // keeping says how long what was recorded stays in memory.
 type keeping struct {
-	pinned    bool
 	gone      bool // nothing is recorded any more
 	keepers   int  // how many still read what was recorded; it is freed when the last one has
 	forgotten bool // by the recorder, but not by keepers
@@ -154,15 +153,8 @@ func AnswerFailed(ctx context.Context, code int) {
 	}
 }
 
-// Pin keeps the journey, whatever the limits, until it is unpinned.
-func (j *Journey) Pin(pinned bool) {
-	j.mu.Lock()
-	j.pinned = pinned
-	j.mu.Unlock()
-}
-
-// Finish ends the journey. Only the request's own goroutine may call it. The work of Step.Later runs first, without
-// the caller.
+// Finish ends the journey. Only the request's own goroutine may call it. The work of Step.AfterResponse runs first,
+// without the caller.
 func (j *Journey) Finish(response Response) {
 	took := max(time.Since(j.started), 1)
 	j.mu.Lock()
@@ -200,8 +192,8 @@ func (j *Journey) finish() {
 	}
 	j.tellStopped()
 	j.mu.Unlock()
-	j.pausing.over()
-	j.rec.finished(j)
+	j.pausing.drop()
+	j.rec.settle(j)
 }
 
 // Wait waits until the journey ends or ctx does. It says whether the journey has ended.
@@ -264,19 +256,12 @@ func (j *Journey) empty() {
 	j.objects, j.deliveries, j.marks, j.interventions, j.effects = nil, nil, nil, nil, nil
 }
 
-func (j *Journey) isPinned() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.pinned
-}
-
 // Record is a copy of a journey.
 type Record struct {
 	ID         string
 	Started    time.Time
 	Took       time.Duration // 0 until the request has ended
 	Running    bool
-	Pinned     bool
 	Level      Level
 	Request    Request
 	Response   Response
@@ -289,7 +274,7 @@ type Record struct {
 	Held    []HeldStep
 	HeldFor time.Duration
 	// Touched has the kinds of the Interventions.
-	Touched       Touched
+	Touched       InterventionSet
 	Interventions []Intervention
 
 	// StepCount is the number of steps, also where Steps is left out.
@@ -332,7 +317,7 @@ func (j *Journey) Summary() Record {
 
 func (j *Journey) summary() Record {
 	return Record{
-		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished, Pinned: j.pinned,
+		ID: j.id, Started: j.started, Took: j.took, Running: !j.finished,
 		Level: Level(j.level.Load()), Request: j.request, Response: j.response, Cut: int(j.cut.Load()),
 		Held: j.heldSteps(), HeldFor: time.Duration(j.heldFor.Load()), Touched: j.touched,
 		StepCount: j.log.stepCount(), Tries: int(j.tries.Load()), Revision: j.revision,

@@ -31,17 +31,17 @@ func (c Catalogue) Reason(name string) (r Reason, ok bool) {
 	return r, ok
 }
 
-// Known are the names that filters can ask for: the reasons of the Catalogue, and those of [Known].
-func (c Catalogue) Known(field string) []string {
+// Names are the names that filters can ask for: the reasons of the Catalogue, and those of [Names].
+func (c Catalogue) Names(field string) []string {
 	if field == "reason" {
 		return c.names
 	}
-	return Known(field)
+	return Names(field)
 }
 
-// Known are the names that filters can ask for: the steps and the layers that this version of kx has; and what does the
+// Names are the names that filters can ask for: the steps and the layers that this version of kx has; and what does the
 // work of functions that no step is. A filter may name any reason.
-func Known(field string) []string {
+func Names(field string) []string {
 	if word, ok := strings.CutPrefix(field, filter.Instead); ok {
 		if s := steps.LookupStepless(word); s != nil {
 			return []string{s.Text, s.Place()}

@@ -15,7 +15,7 @@ func TestLater(t *testing.T) {
 		j.SetLevel(level)
 		_, step := trace.Start(ctx, steps.HandlerPolicy, "one")
 		goOn := make(chan struct{})
-		step.Later(func() {
+		step.AfterResponse(func() {
 			<-goOn
 			step.Text("late", "text")
 		})

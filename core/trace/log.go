@@ -115,14 +115,14 @@ func (l *log) forget() {
 // says how many there are.
 func (l *log) records() []StepRecord {
 	count := l.stepCount()
-	taken, whys := make([]StepRecord, 0, count), make([]why, 0, count)
+	taken, whys := make([]StepRecord, 0, count), make([]loggedReason, 0, count)
 	name := ""
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {
 			taken = append(taken, StepRecord{
 				ID: e.id, Parent: int(e.step), Start: time.Duration(e.n), Took: -1, Subject: e.text,
 			})
-			whys = append(whys, why{})
+			whys = append(whys, loggedReason{})
 			return
 		}
 		s := &taken[e.step]
@@ -148,7 +148,7 @@ func (l *log) records() []StepRecord {
 }
 
 // step is a step's last reason, and when it began. The caller holds the journey's mu.
-func (l *log) step(index int32) (w why, began time.Duration) {
+func (l *log) step(index int32) (w loggedReason, began time.Duration) {
 	next := int32(0)
 	l.read(func(e *entry) {
 		if e.kind == entryBegan {

@@ -19,35 +19,36 @@ type MarkRecord struct {
 // maxMarks bounds the marks of a journey: one that deletes a collection writes many revisions.
 const maxMarks = 96
 
-// At returns the time of a mark, and stores the place in the code.
-func At(id steps.ID) time.Time {
+// MarkTime returns the time of a mark, and stores the place in the code.
+func MarkTime(id steps.ID) time.Time {
 	if sites[id].Load() == 0 {
 		sites[id].Store(caller())
 	}
 	return time.Now()
 }
 
-// Waiting joins marks of a revision to the journey that wrote it.
-type Waiting struct {
+// Marker joins marks of a revision to the journey that wrote it.
+type Marker struct {
 	j        *Journey
 	revision int64
 	heldBack atomic.Bool
 }
 
-// Await says that the journey of ctx wrote a revision and takes its marks. It returns nil if no journey is recorded.
-func Await(ctx context.Context, revision int64) *Waiting {
+// NewMarker says that the journey of ctx wrote a revision and takes its marks. It returns nil if no journey is
+// recorded.
+func NewMarker(ctx context.Context, revision int64) *Marker {
 	j := FromContext(ctx)
 	if j == nil {
 		return nil
 	}
-	return &Waiting{j: j, revision: revision}
+	return &Marker{j: j, revision: revision}
 }
 
 // Revision returns the revision whose marks are awaited.
-func (w *Waiting) Revision() int64 { return w.revision }
+func (w *Marker) Revision() int64 { return w.revision }
 
 // Mark adds a mark to the journey, even if it has ended.
-func (w *Waiting) Mark(id steps.ID, at time.Time) {
+func (w *Marker) Mark(id steps.ID, at time.Time) {
 	j := w.j
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -13,7 +13,7 @@ func TestMarks(t *testing.T) {
 	r := NewRecorder("p", DefaultLimits)
 	ctx, j := begin(t, r)
 	started := j.Summary().Started
-	w := Await(ctx, 42)
+	w := NewMarker(ctx, 42)
 	w.Mark(steps.CacherReflect, started.Add(time.Millisecond))
 	j.Finish(Response{Code: 200})
 	for range maxMarks + 3 {
@@ -26,7 +26,7 @@ func TestMarks(t *testing.T) {
 	if want := (MarkRecord{ID: steps.CacherReflect, Revision: 42, After: time.Millisecond}); got.Marks[0] != want {
 		t.Errorf("the first mark is %+v, want %+v", got.Marks[0], want)
 	}
-	if Await(context.Background(), 1) != nil {
+	if NewMarker(context.Background(), 1) != nil {
 		t.Error("nobody waits")
 	}
 }

@@ -93,7 +93,7 @@ func typedNames(fset *token.FileSet, file *ast.File, reasons []declaration, exam
 
 // exists says whether there is a step or a reason of that name, which may have a *.
 func exists(field, name string, reasons []declaration) bool {
-	f, err := filter.Parse(field+":"+name, trace.Known)
+	f, err := filter.Parse(field+":"+name, trace.Names)
 	if err != nil {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 //
 // One goroutine writes Notes, and publishes them to readers when the work is done. A nil *Notes takes none.
 type Notes struct {
-	within  Noted
+	within  StepNote
 	all     []note
 	current int32 // the note that began last and has not ended, and 1; 0 for none
 }
@@ -27,8 +27,8 @@ type note struct {
 	failed        bool  // text is the error
 }
 
-// Noted is one of Notes. The zero Noted does nothing.
-type Noted struct {
+// StepNote is one of Notes. The zero StepNote does nothing.
+type StepNote struct {
 	notes *Notes
 	at    int32
 }
@@ -37,19 +37,19 @@ type Noted struct {
 var epoch = time.Now()
 
 // NewNotes returns Notes for about n steps, below a step of others.
-func NewNotes(within Noted, n int) *Notes { return &Notes{within: within, all: make([]note, 0, n)} }
+func NewNotes(within StepNote, n int) *Notes { return &Notes{within: within, all: make([]note, 0, n)} }
 
-// Below says which step of other Notes called the first of these.
-func (n *Notes) Below(within Noted) {
+// SetCaller says which step of other Notes called the first of these.
+func (n *Notes) SetCaller(within StepNote) {
 	if n != nil {
 		n.within = within
 	}
 }
 
 // Note begins a step of notes, as [Start] does for a request. It is called below by the step that has not ended.
-func Note(notes *Notes, id steps.ID, subject string) Noted {
+func Note(notes *Notes, id steps.ID, subject string) StepNote {
 	if notes == nil {
-		return Noted{}
+		return StepNote{}
 	}
 	if sites[id].Load() == 0 {
 		sites[id].Store(caller())
@@ -59,14 +59,14 @@ func Note(notes *Notes, id steps.ID, subject string) Noted {
 		id: id, subject: subject, parent: int16(notes.current - 1), began: time.Since(epoch), took: -1,
 	})
 	notes.current = at + 1
-	return Noted{notes, at}
+	return StepNote{notes, at}
 }
 
 // Why says why the step went the way it did, with at most two numbers.
-func (s Noted) Why(r Reason, numbers ...int64) { s.WhyText(r, "", numbers...) }
+func (s StepNote) Why(r Reason, numbers ...int64) { s.WhyText(r, "", numbers...) }
 
 // WhyText is Why for a reason with a text.
-func (s Noted) WhyText(r Reason, text string, numbers ...int64) {
+func (s StepNote) WhyText(r Reason, text string, numbers ...int64) {
 	if s.notes == nil {
 		return
 	}
@@ -78,7 +78,7 @@ func (s Noted) WhyText(r Reason, text string, numbers ...int64) {
 }
 
 // End ends the step with *err (err may be nil).
-func (s Noted) End(err *error) {
+func (s StepNote) End(err *error) {
 	if s.notes == nil {
 		return
 	}
@@ -115,7 +115,7 @@ func (n *note) record(parent int) StepRecord {
 type Way struct {
 	// Steps may get attributes until Record.
 	Steps []StepRecord
-	at    map[Noted]int
+	at    map[StepNote]int
 }
 
 // Add adds all steps of notes below their callers, which may be there already. It returns the index of the first of
@@ -134,7 +134,7 @@ func (w *Way) AddBut(notes *Notes, skip func(id steps.ID, subject string) bool) 
 		if n := &notes.all[i]; skip(n.id, n.subject) {
 			continue
 		}
-		if at := w.step(Noted{notes, int32(i)}); first < 0 {
+		if at := w.step(StepNote{notes, int32(i)}); first < 0 {
 			first = at
 		}
 	}
@@ -142,7 +142,7 @@ func (w *Way) AddBut(notes *Notes, skip func(id steps.ID, subject string) bool) 
 }
 
 // step returns the index of the step of a note. It adds it, and its callers before, unless they are there.
-func (w *Way) step(s Noted) int {
+func (w *Way) step(s StepNote) int {
 	if s.notes == nil {
 		return -1
 	}
@@ -152,11 +152,11 @@ func (w *Way) step(s Noted) int {
 	n := &s.notes.all[s.at]
 	caller := s.notes.within
 	if n.parent >= 0 {
-		caller = Noted{s.notes, int32(n.parent)}
+		caller = StepNote{s.notes, int32(n.parent)}
 	}
 	parent := w.step(caller)
 	if w.at == nil {
-		w.at = map[Noted]int{}
+		w.at = map[StepNote]int{}
 	}
 	w.at[s] = len(w.Steps)
 	w.Steps = append(w.Steps, n.record(parent))

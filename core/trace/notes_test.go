@@ -14,12 +14,12 @@ func TestWay(t *testing.T) {
 	server := &Notes{}
 	install := func(resource string) (storage, handlers *Notes) {
 		all := Note(server, steps.InstallAPIs, "")
-		storage, handlers = NewNotes(Noted{}, 2), &Notes{}
+		storage, handlers = NewNotes(StepNote{}, 2), &Notes{}
 		provider := Note(server, steps.InstallProvider, resource)
 		complete := Note(storage, steps.StorageComplete, resource)
 		Note(storage, steps.StorageOptions, resource).End(nil)
 		complete.End(nil)
-		storage.Below(provider)
+		storage.SetCaller(provider)
 		provider.End(nil)
 		groups := Note(server, steps.InstallGroups, "/apis")
 		*handlers = *NewNotes(groups, 3)
@@ -79,7 +79,7 @@ func TestNoNotes(t *testing.T) {
 	n := Note(nil, steps.StorageRaw, "")
 	n.Why(fillsAtOnce)
 	n.End(nil)
-	(*Notes)(nil).Below(n)
+	(*Notes)(nil).SetCaller(n)
 	if w := (&Way{}); w.Add(nil) != -1 || len(w.Steps) != 0 {
 		t.Errorf("%+v", w)
 	}
@@ -96,7 +96,7 @@ func TestNoteIsSmall(t *testing.T) {
 func BenchmarkNote(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		notes := NewNotes(Noted{}, 10)
+		notes := NewNotes(StepNote{}, 10)
 		for range 10 {
 			n := Note(notes, steps.InstallVerb, "list")
 			n.WhyText(storageCan, "a rest.Lister")

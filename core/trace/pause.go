@@ -42,8 +42,8 @@ type pausing struct {
 	n  int
 }
 
-// over drops the pausers of an ended request: the kept journey must not keep the request in memory.
-func (p *pausing) over() {
+// drop drops the pausers of an ended request: the kept journey must not keep the request in memory.
+func (p *pausing) drop() {
 	p.mu.Lock()
 	p.pausers = nil
 	p.mu.Unlock()

@@ -115,18 +115,18 @@ func pieces(text string, each func(literal, name string, isText bool)) {
 // replaces an earlier one.
 func (s *Step) Why(r Reason, numbers ...int64) {
 	if s != nil {
-		s.because(r, "", numbers)
+		s.setReason(r, "", numbers)
 	}
 }
 
 // WhyText is Why for a reason with a text among its values.
 func (s *Step) WhyText(r Reason, text string, numbers ...int64) {
 	if s != nil {
-		s.because(r, text, numbers)
+		s.setReason(r, text, numbers)
 	}
 }
 
-func (s *Step) because(r Reason, text string, numbers []int64) {
+func (s *Step) setReason(r Reason, text string, numbers []int64) {
 	if !r.IsZero() && r.quotes && s.Confidential() {
 		text = mask.Masked
 	}
@@ -149,15 +149,15 @@ func (s *Step) because(r Reason, text string, numbers []int64) {
 	j.unlock()
 }
 
-// why is a step's reason, read from a log.
-type why struct {
+// loggedReason is a step's reason, read from a log.
+type loggedReason struct {
 	reason Reason
 	values []Attr
 	filled int // how many of the values are set
 }
 
-func readWhy(e *entry) why {
-	w := why{reason: e.why, values: e.why.values()}
+func readWhy(e *entry) loggedReason {
+	w := loggedReason{reason: e.why, values: e.why.values()}
 	for i := range w.values {
 		if !w.values[i].IsInt {
 			w.values[i].Text = e.text
@@ -168,7 +168,7 @@ func readWhy(e *entry) why {
 }
 
 // add sets the next number.
-func (w *why) add(n int64) {
+func (w *loggedReason) add(n int64) {
 	for ; w.filled < len(w.values); w.filled++ {
 		if v := &w.values[w.filled]; v.IsInt {
 			v.Int = n
@@ -178,4 +178,4 @@ func (w *why) add(n int64) {
 	}
 }
 
-func (w *why) String() string { return fill(w.reason.Sentence(), w.values) }
+func (w *loggedReason) String() string { return fill(w.reason.Sentence(), w.values) }

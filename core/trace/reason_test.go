@@ -98,7 +98,7 @@ func TestNoReason(t *testing.T) {
 // TestCatalogue: filters can ask for the reasons that a catalogue was made of, and without any for all.
 func TestCatalogue(t *testing.T) {
 	c := NewCatalogue([]Reason{keyMoved}, nil, []Reason{noConflict})
-	if got := c.Known("reason"); !slices.Equal(got, []string{"key-moved", "no-conflict"}) {
+	if got := c.Names("reason"); !slices.Equal(got, []string{"key-moved", "no-conflict"}) {
 		t.Error(got)
 	}
 	for name, want := range map[string]Reason{"key-moved": keyMoved, "no-conflict": noConflict, "valid": {}, "": {}} {
@@ -111,7 +111,7 @@ func TestCatalogue(t *testing.T) {
 		filter    string
 		wrong     bool
 	}{{c, "reason:key-moved", false}, {c, "reason:key-move", true}, {Catalogue{}, "reason:key-move", false}, {c, "step:etcd.txm", true}} {
-		if _, err := filter.Parse(one.filter, one.catalogue.Known); (err != nil) != one.wrong {
+		if _, err := filter.Parse(one.filter, one.catalogue.Names); (err != nil) != one.wrong {
 			t.Errorf("%s: %v", one.filter, err)
 		}
 	}

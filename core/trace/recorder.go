@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/core/mask"
 )
 
-// Limits bound the memory of a Recorder. When one is reached, the Recorder forgets ended journeys that are not
-// pinned: those of the background first, then in the order of their end. Running journeys are never forgotten.
+// Limits bound the memory of a Recorder. When one is reached, the Recorder forgets ended journeys: those of
+// the background first, then in the order of their end. Running journeys are never forgotten.
 // Together they may take half of Bytes; beyond that their steps are cut.
 type Limits struct {
 	Journeys     int // how many journeys that have ended, and a quarter as many of the background
@@ -175,8 +175,8 @@ func (r *Recorder) changed(t ChangeType, j *Journey) {
 // lastChange is the journey's last change. The caller holds the recorder's mu.
 func (j *Journey) lastChange() Change { return Change{Seq: j.changed, Type: j.change, Journey: j} }
 
-// finished counts the memory of a journey that has ended, which no longer grows, and makes room for it.
-func (r *Recorder) finished(j *Journey) {
+// settle counts the memory of a journey that has ended, which no longer grows, and makes room for it.
+func (r *Recorder) settle(j *Journey) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if j.at < 0 {
@@ -202,7 +202,7 @@ func (r *Recorder) makeRoom(of *[]*Journey, but *Journey, full func() bool) {
 		old := (*of)[0]
 		(*of)[0] = nil
 		*of = (*of)[1:]
-		if old == but || old.isPinned() {
+		if old == but {
 			*of = append(*of, old)
 			continue
 		}

@@ -78,7 +78,7 @@ func TestNobodyRecords(t *testing.T) {
 	step.After(&corev1.Pod{})
 	step.End(nil)
 	Wrote(ctx, 1)
-	Delivered(ctx, "ADDED", 1)
+	RecordDelivery(ctx, "ADDED", 1)
 	if step.Recording() || step.Objects() || FromContext(ctx) != nil {
 		t.Error("a request that nobody records is recorded")
 	}
@@ -95,19 +95,16 @@ func TestLimits(t *testing.T) {
 	limits := Limits{Journeys: 3, Bytes: 1 << 20, JourneyBytes: 2000, Changes: 8}
 	r := NewRecorder("p", limits)
 	_, running := begin(t, r)
-	_, pinned := begin(t, r)
-	pinned.Pin(true)
-	pinned.Finish(Response{})
 	var last *Journey
 	for range 5 {
 		_, last = begin(t, r)
 		last.Finish(Response{})
 	}
 	list, _ := r.List()
-	if len(list) != 4 || list[0].Journey != running || list[1].Journey != pinned || list[3].Journey != last {
-		t.Errorf("kept %d journeys, want the running one, the pinned one and the last two", len(list))
+	if len(list) != 4 || list[0].Journey != running || list[3].Journey != last {
+		t.Errorf("kept %d journeys, want the running one and the last three", len(list))
 	}
-	if s := r.Stats(); s.Forgotten != 3 || s.Journeys != 4 {
+	if s := r.Stats(); s.Forgotten != 2 || s.Journeys != 4 {
 		t.Errorf("Stats = %+v", s)
 	}
 
@@ -233,7 +230,7 @@ func TestForgottenHoldsNothing(t *testing.T) {
 	Wrote(ctx, 42)
 	old.Finish(Response{})
 	watch, _ := begin(t, r)
-	Delivered(watch, "ADDED", 42)
+	RecordDelivery(watch, "ADDED", 42)
 	if rec := old.Record(); len(rec.Steps) != 1 || len(rec.Deliveries) != 1 {
 		t.Fatalf("before it is forgotten: %+v", rec)
 	}
@@ -307,8 +304,8 @@ func TestDeliveries(t *testing.T) {
 	watcher.UpdateRequest(func(q *Request) { q.User = "alice" })
 	Wrote(write, 42)
 	writer.Finish(Response{Code: 201})
-	Delivered(watch, "ADDED", 42)
-	Delivered(watch, "ADDED", 43) // somebody else's
+	RecordDelivery(watch, "ADDED", 42)
+	RecordDelivery(watch, "ADDED", 43) // somebody else's
 	got := writer.Record().Deliveries
 	if len(got) != 1 || got[0].Watcher != watcher.ID() || got[0].User != "alice" || got[0].Revision != 42 || got[0].Type != "ADDED" {
 		t.Errorf("deliveries %+v", got)

@@ -66,6 +66,10 @@ type Effect struct {
 	Drop bool
 	// Stale makes a watch cache hold back etcd's events for Delay or, if that is 0, until the rule is removed.
 	Stale bool
+	// Lag makes events of watches arrive Delay later. Watches ask for it by [Journey.Lag].
+	Lag bool
+	// Outage is the way in which a webhook is down. Those who call webhooks ask for it by [Step.Outage].
+	Outage string
 }
 
 // Hit is a place where a rule acted.
@@ -114,7 +118,7 @@ func needsOf(r *Rule) needs {
 		verb:     r.Filter.Asks(pathFields...),
 		user:     r.Filter.Asks(userFields...),
 		step:     r.Filter.Asks("step") && !r.Filter.Asks(clientFields...),
-		eachStep: r.Filter.Asks(stepFields...) || r.Effect.Drop,
+		eachStep: r.Filter.Asks(stepFields...) || r.Effect.Drop || r.Effect.Outage != "",
 	}
 }
 
@@ -122,7 +126,7 @@ func needsOf(r *Rule) needs {
 func (r *Rule) applies(s *Step, end, wrote bool) bool {
 	info := s.id.Info()
 	switch {
-	case info.Mark || r.Effect.Stale:
+	case info.Mark || r.Effect.Stale || r.Effect.Lag || r.Effect.Outage != "":
 		return false
 	case r.Effect.AfterCommit:
 		return end && wrote && info.Fails
@@ -153,7 +157,7 @@ type subject struct {
 	j       *Journey
 	s       *Step
 	request Request
-	why     why // at the end, as is what follows
+	why     loggedReason // at the end, as is what follows
 	err     string
 	took    time.Duration
 }

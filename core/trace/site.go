@@ -42,10 +42,10 @@ func MethodOf(t reflect.Type, name string) Site {
 			}
 		}
 	}
-	return embedded(t, name)
+	return embeddedMethod(t, name)
 }
 
-func embedded(t reflect.Type, name string) Site {
+func embeddedMethod(t reflect.Type, name string) Site {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		if !field.Anonymous {

@@ -110,7 +110,7 @@ func registered(t *testing.T) []string {
 	return names
 }
 
-// started is one call of trace.Start, trace.StartObject or, for a mark, trace.At, or for work without a request trace.Note.
+// started is one call of trace.Start, trace.StartObject or, for a mark, trace.MarkTime, or for work without a request trace.Note.
 type started struct {
 	call *ast.CallExpr
 	id   string // the constant, or "" if it is none
@@ -138,7 +138,7 @@ func (s source) isStart(call *ast.CallExpr) bool {
 	}
 	fun := types.ExprString(call.Fun)
 	return len(call.Args) == 3 && (fun == s.trace+".Start" || fun == s.trace+".Note") || len(call.Args) == 4 && fun == s.trace+".StartObject" ||
-		len(call.Args) == 1 && fun == s.trace+".At"
+		len(call.Args) == 1 && fun == s.trace+".MarkTime"
 }
 
 func TestEachStepIsTakenAtOnePlace(t *testing.T) {

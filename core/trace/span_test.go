@@ -45,7 +45,7 @@ func TestPropagate(t *testing.T) {
 	step.End(nil)
 	want(forked, 0x11)
 	want(ctx, 0x11)
-	if got := propagated(Unrecorded(ctx)); got != nil {
+	if got := propagated(WithoutRecording(ctx)); got != nil {
 		t.Errorf("of work that is not recorded: %q", got)
 	}
 	if id := j.Span().TraceID(); id != "4bf92f3577b34da6a3ce929d0e0e4736" {

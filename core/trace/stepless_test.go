@@ -54,15 +54,15 @@ func TestStepless(t *testing.T) {
 // TestSteplessInFilters: a filter refuses a word that finds nothing, and reads the same word in quotes as a text, also from its own form.
 func TestSteplessInFilters(t *testing.T) {
 	for _, text := range []string{"LogIfLong", "verb:get !logiflong", "a | (b LogIfLong)", "trace.LogIfLong"} {
-		if _, err := filter.Parse(text, trace.Known); err == nil || !strings.Contains(err.Error(), "annotateLatency, server/filter/latency.go") {
+		if _, err := filter.Parse(text, trace.Names); err == nil || !strings.Contains(err.Error(), "annotateLatency, server/filter/latency.go") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, text := range []string{`"LogIfLong"`, "LogIfLonger", "step:etcd.txn", "name:LogIfLong"} {
-		f, err := filter.Parse(text, trace.Known)
+		f, err := filter.Parse(text, trace.Names)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-		} else if again, err := filter.Parse(f.String(), trace.Known); err != nil || again.String() != f.String() {
+		} else if again, err := filter.Parse(f.String(), trace.Names); err != nil || again.String() != f.String() {
 			t.Errorf("%s became %s: %v", text, f, err)
 		}
 	}

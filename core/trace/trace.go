@@ -75,8 +75,8 @@ func Fork(ctx context.Context) context.Context {
 	return context.WithValue(ctx, branchKey{}, &branch{j: b.j, current: b.current})
 }
 
-// Unrecorded returns a context whose steps are not recorded, for work that repeats recorded work.
-func Unrecorded(ctx context.Context) context.Context {
+// WithoutRecording returns a context whose steps are not recorded, for work that repeats recorded work.
+func WithoutRecording(ctx context.Context) context.Context {
 	if FromContext(ctx) == nil {
 		return ctx
 	}
@@ -99,7 +99,7 @@ func Start(ctx context.Context, id steps.ID, subject string) (context.Context, *
 	step := b.begin(id, subject)
 	if step != nil && b.j.rec.control.rules.Load() != nil {
 		step.acts = &acts{ctx: ctx, subject: clip(subject)}
-		b.j.rec.control.reached(step)
+		b.j.rec.control.beginStep(step)
 	}
 	return ctx, step
 }
@@ -118,7 +118,7 @@ func StartObject(ctx context.Context, id steps.ID, subject string, obj apiruntim
 	step.Before(obj)
 	if step != nil && b.j.rec.control.rules.Load() != nil {
 		step.acts = &acts{ctx: ctx, subject: clip(subject), object: obj}
-		b.j.rec.control.reached(step)
+		b.j.rec.control.beginStep(step)
 	}
 	return ctx, step
 }
@@ -139,22 +139,22 @@ func (s *Step) Err() error {
 	return s.acts.fail
 }
 
-// Sharing is work for which other requests wait too.
-type Sharing struct{ b *branch }
+// SharedWork is work for which other requests wait too.
+type SharedWork struct{ b *branch }
 
-// Shared begins work for which other requests wait too. Until End its steps are recorded, but neither held nor
+// BeginShared begins work for which other requests wait too. Until End its steps are recorded, but neither held nor
 // disturbed.
-func Shared(ctx context.Context) Sharing {
+func BeginShared(ctx context.Context) SharedWork {
 	b, ok := ctx.Value(branchKey{}).(*branch)
 	if !ok || b.shared {
-		return Sharing{}
+		return SharedWork{}
 	}
 	b.shared = true
-	return Sharing{b}
+	return SharedWork{b}
 }
 
 // End ends the shared work.
-func (s Sharing) End() {
+func (s SharedWork) End() {
 	if s.b != nil {
 		s.b.shared = false
 	}
@@ -205,7 +205,7 @@ func (s *Step) End(err *error) {
 	}
 	j := s.j
 	if s.acts != nil {
-		j.rec.control.ending(s, err)
+		j.rec.control.endStep(s, err)
 	}
 	text := ""
 	if err != nil && *err != nil {
@@ -282,21 +282,21 @@ func (s *Step) tell(bytes int, kind entryKind, text string, n int64) {
 // Before records obj before the step changes it, if objects are recorded.
 func (s *Step) Before(obj apiruntime.Object) {
 	if s.Objects() {
-		s.saw(seen{step: s.index, data: mask.Object(obj, s.Confidential())})
+		s.saw(objectState{step: s.index, data: mask.Object(obj, s.Confidential())})
 	}
 }
 
 // After records obj after the step changed it, if objects are recorded.
 func (s *Step) After(obj apiruntime.Object) {
 	if s.Objects() {
-		s.saw(seen{step: s.index, after: true, data: mask.Object(obj, s.Confidential())})
+		s.saw(objectState{step: s.index, after: true, data: mask.Object(obj, s.Confidential())})
 	}
 }
 
-// Later has f called when the response is there, if objects are recorded: by a goroutine, one after the other, before
-// the journey counts as ended. It is for what costs more than a request should wait for. f may record texts of the step
-// and must be bounded; it must not panic.
-func (s *Step) Later(f func()) {
+// AfterResponse has f called when the response is there, if objects are recorded: by a goroutine, one after the other,
+// before the journey counts as ended. It is for what costs more than a request should wait for. f may record texts of
+// the step and must be bounded; it must not panic.
+func (s *Step) AfterResponse(f func()) {
 	if s.Objects() {
 		s.j.mu.Lock() // also of a journey that is alone
 		s.j.later = append(s.j.later, f)
@@ -304,14 +304,14 @@ func (s *Step) Later(f func()) {
 	}
 }
 
-// seen is a recorded object, before or after a step's work.
-type seen struct {
+// objectState is a recorded object, before or after a step's work.
+type objectState struct {
 	step  int32
 	after bool
 	data  []byte
 }
 
-func (s *Step) saw(o seen) {
+func (s *Step) saw(o objectState) {
 	j := s.j
 	j.mu.Lock() // also of a journey that is alone
 	defer j.mu.Unlock()
@@ -319,7 +319,7 @@ func (s *Step) saw(o seen) {
 		return
 	}
 	// An object that is recorded again was edited.
-	i := slices.IndexFunc(j.objects, func(known seen) bool { return known.step == o.step && known.after == o.after })
+	i := slices.IndexFunc(j.objects, func(known objectState) bool { return known.step == o.step && known.after == o.after })
 	if i < 0 {
 		j.objects = append(j.objects, o)
 	} else {

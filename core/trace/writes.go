@@ -40,7 +40,7 @@ func newWrites(n int) writes {
 	return writes{byRevision: make(map[int64]*write, n), ring: make([]int64, n)}
 }
 
-func (w *writes) of(revision int64) *write {
+func (w *writes) find(revision int64) *write {
 	if known := w.byRevision[revision]; known != nil {
 		return known
 	}
@@ -66,7 +66,7 @@ func Wrote(ctx context.Context, revision int64) {
 	}
 	j.mu.Unlock()
 	j.rec.mu.Lock()
-	w := j.rec.writes.of(revision)
+	w := j.rec.writes.find(revision)
 	w.journey = j
 	early, effects := w.early, w.effects
 	w.early, w.effects = nil, nil
@@ -75,7 +75,7 @@ func Wrote(ctx context.Context, revision int64) {
 		j.deliver(d.Delivery, d.at)
 	}
 	for _, effect := range effects {
-		j.caused(effect)
+		j.linkEffect(effect)
 	}
 }
 
@@ -90,9 +90,9 @@ func (r *Recorder) Writer(revision int64) string {
 	return w.journey.id
 }
 
-// Delivered records that the watch of ctx sent the event of a revision to its client. The journey that wrote the
+// RecordDelivery records that the watch of ctx sent the event of a revision to its client. The journey that wrote the
 // revision gets a Delivery, as soon as it is known.
-func Delivered(ctx context.Context, eventType string, revision int64) {
+func RecordDelivery(ctx context.Context, eventType string, revision int64) {
 	watcher := FromContext(ctx)
 	if watcher == nil {
 		return
@@ -106,7 +106,7 @@ func Delivered(ctx context.Context, eventType string, revision int64) {
 	watcher.mu.Unlock()
 	r := watcher.rec
 	r.mu.Lock()
-	w := r.writes.of(revision)
+	w := r.writes.find(revision)
 	writer := w.journey
 	if writer == nil && len(w.early) < maxEarly {
 		w.early = append(w.early, earlyDelivery{d, at})

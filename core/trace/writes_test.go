@@ -8,10 +8,10 @@ func TestEarlyDeliveries(t *testing.T) {
 	write, writer := begin(t, r)
 	watch, watcher := begin(t, r)
 	for range maxEarly + 1 {
-		Delivered(watch, "ADDED", 42)
+		RecordDelivery(watch, "ADDED", 42)
 	}
 	Wrote(write, 42)
-	Delivered(watch, "MODIFIED", 42)
+	RecordDelivery(watch, "MODIFIED", 42)
 	got := writer.Record().Deliveries
 	if len(got) != maxEarly+1 || got[0].Watcher != watcher.ID() || got[0].Type != "ADDED" || got[maxEarly].Type != "MODIFIED" {
 		t.Errorf("deliveries %+v", got)
@@ -24,9 +24,9 @@ func TestOldRevisionsAreForgotten(t *testing.T) {
 	write, writer := begin(t, r)
 	watch, _ := begin(t, r)
 	Wrote(write, 1)
-	Delivered(watch, "ADDED", 2)
-	Delivered(watch, "ADDED", 3)
-	Delivered(watch, "ADDED", 1)
+	RecordDelivery(watch, "ADDED", 2)
+	RecordDelivery(watch, "ADDED", 3)
+	RecordDelivery(watch, "ADDED", 1)
 	if got := writer.Record().Deliveries; len(got) != 0 || len(r.writes.byRevision) != 2 {
 		t.Errorf("deliveries %+v, %d revisions", got, len(r.writes.byRevision))
 	}

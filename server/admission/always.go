@@ -19,6 +19,7 @@ func alwaysDeny(*plugin.Kit) plugin.Plugin {
 	}
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect},
+		ReadOnly:   true,
 		Admit:      refuse, Validate: refuse,
 	}
 }

@@ -72,7 +72,7 @@ func mayForSigner(ctx context.Context, kit *plugin.Kit, w plugin.Write, verb, si
 			return nil
 		}
 	}
-	return w.Refused(refusal, signer)
+	return w.Refusal(refusal, signer)
 }
 
 // mayAsSigner treats an authorizer's error as a denial: the caller goes on to the next name, which may be
@@ -100,10 +100,10 @@ func certificateSubjectRestriction(*plugin.Kit) plugin.Plugin {
 			}
 			asked, err := certificates.ParseRequest(request.Spec.Request)
 			if err != nil {
-				return w.Refused("failed to parse CSR: %w", err)
+				return w.Refusal("failed to parse CSR: %w", err)
 			}
 			if slices.Contains(asked.Subject.Organization, user.SystemPrivilegedGroup) {
-				return w.Refused("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName)
+				return w.Refusal("use of %s signer with system:masters group is not allowed", certificatesv1.KubeAPIServerClientSignerName)
 			}
 			w.Step.Why(subjectHarmless)
 			return nil

@@ -44,7 +44,7 @@ func alwaysPullImages(*plugin.Kit) plugin.Plugin {
 			var refused []error
 			eachPullPolicy(pod, func(at *field.Path, policy *corev1.PullPolicy) {
 				if *policy != corev1.PullAlways {
-					refused = append(refused, w.Refused("%w", field.NotSupported(at, *policy, []corev1.PullPolicy{corev1.PullAlways})))
+					refused = append(refused, w.Refusal("%w", field.NotSupported(at, *policy, []corev1.PullPolicy{corev1.PullAlways})))
 				}
 			})
 			if len(refused) > 0 {

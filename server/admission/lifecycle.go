@@ -46,7 +46,7 @@ var (
 
 // plugin leaves out updates: their objects exist, so their namespace does.
 func (l *namespaceLifecycle) plugin() plugin.Plugin {
-	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, Admit: l.admit}
+	return plugin.Plugin{Operations: []admission.Operation{admission.Create, admission.Delete}, ReadOnly: true, Admit: l.admit}
 }
 
 // admit changes nothing. It refuses early, before other plugins do their work.

@@ -47,7 +47,7 @@ func limitRanger(kit *plugin.Kit) plugin.Plugin {
 		Validate: l.each(func(w plugin.Write, all []*corev1.LimitRange) error {
 			for _, limits := range all {
 				if err := exceeds(w, limits); err != nil {
-					return w.Refused("%w", err)
+					return w.Refusal("%w", err)
 				}
 			}
 			w.Step.Why(limitsHeld, int64(len(all)))
@@ -89,7 +89,7 @@ func (l limitRanges) each(f func(plugin.Write, []*corev1.LimitRange) error) plug
 		}
 		all, err := l.List(ctx, w.GetNamespace())
 		if err != nil {
-			return w.Refused("unable to %s %v at this time because there was an error enforcing limit ranges", w.GetOperation(),
+			return w.Refusal("unable to %s %v at this time because there was an error enforcing limit ranges", w.GetOperation(),
 				w.GetResource())
 		}
 		return f(w, all)

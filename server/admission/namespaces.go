@@ -38,7 +38,7 @@ func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 			name := w.GetNamespace()
 			_, found, err := namespaces.Get(ctx, "", name)
 			if err != nil {
-				return w.Refused("%w", err)
+				return w.Refusal("%w", err)
 			}
 			if found {
 				w.Step.Why(namespaceThere)
@@ -46,7 +46,7 @@ func namespaceAutoProvision(kit *plugin.Kit) plugin.Plugin {
 			}
 			err = namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 			if err != nil && !apierrors.IsAlreadyExists(err) {
-				return w.Refused("%w", err)
+				return w.Refusal("%w", err)
 			}
 			w.Step.WhyText(namespaceMade, name)
 			return nil
@@ -61,6 +61,7 @@ func namespaceExists(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
 		When:       inNamespace,
+		ReadOnly:   true,
 		Validate: func(ctx context.Context, w plugin.Write) error {
 			_, found, err := namespaces.Get(ctx, "", w.GetNamespace())
 			if err != nil {

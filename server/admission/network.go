@@ -26,7 +26,7 @@ func defaultIngressClass(kit *plugin.Kit) plugin.Plugin {
 			}
 			all, err := classes.List(ctx, "")
 			if err != nil {
-				return w.Refused("%w", err)
+				return w.Refusal("%w", err)
 			}
 			isDefault := func(class *networkingv1.IngressClass) bool {
 				return class.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true"
@@ -47,7 +47,7 @@ func denyServiceExternalIPs(*plugin.Kit) plugin.Plugin {
 				had = old.Spec.ExternalIPs
 			}
 			if slices.ContainsFunc(service.Spec.ExternalIPs, func(ip string) bool { return !slices.Contains(had, ip) }) {
-				return w.Refused("Use of external IPs is denied by admission control")
+				return w.Refusal("Use of external IPs is denied by admission control")
 			}
 			w.Step.Why(pluginLeft)
 			return nil

@@ -31,7 +31,7 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 		Validate: plugin.WithOld(func(ctx context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 			needed, err := known.InferForPodUpdate(infoOf(old), infoOf(pod), here)
 			if err != nil {
-				return w.Refused("failed to infer pod capability requirements: %w", err)
+				return w.Refusal("failed to infer pod capability requirements: %w", err)
 			}
 			if needed.IsEmpty() {
 				w.Step.Why(pluginLeft)
@@ -40,16 +40,16 @@ func nodeDeclaredFeatureValidator(kit *plugin.Kit) plugin.Plugin {
 			node, found, err := nodes.Get(ctx, "", pod.Spec.NodeName)
 			switch {
 			case err != nil:
-				return w.Refused("failed to get node %q: %w", pod.Spec.NodeName, err)
+				return w.Refusal("failed to get node %q: %w", pod.Spec.NodeName, err)
 			case !found:
-				return w.Refused("node %q not found", pod.Spec.NodeName)
+				return w.Refusal("node %q not found", pod.Spec.NodeName)
 			}
 			match, err := known.MatchNode(needed, node)
 			if err != nil {
-				return w.Refused("failed to match pod requirements against node %q: %w", node.Name, err)
+				return w.Refusal("failed to match pod requirements against node %q: %w", node.Name, err)
 			}
 			if !match.IsMatch {
-				return w.Refused("pod update requires features %s which are not available on node %q",
+				return w.Refusal("pod update requires features %s which are not available on node %q",
 					strings.Join(match.UnsatisfiedRequirements, ", "), node.Name)
 			}
 			w.Step.WhyText(nodeDeclares, node.Name)

@@ -59,11 +59,12 @@ func nodeRestriction(kit *plugin.Kit) plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete},
 		When:       func(a admission.Attributes) bool { return isNode(a.GetUserInfo()) && r.rule(a) != nil },
+		ReadOnly:   true,
 		// As upstream, it refuses in Admit, before other plugins change the object.
 		Admit: func(ctx context.Context, w plugin.Write) error {
 			node := strings.TrimPrefix(w.GetUserInfo().GetName(), nodeUser)
 			if node == "" {
-				return w.Refused("could not determine node from user %q", nodeUser)
+				return w.Refusal("could not determine node from user %q", nodeUser)
 			}
 			return r.rule(w)(ctx, w, node)
 		},
@@ -87,7 +88,7 @@ func (r *nodeRules) rule(a admission.Attributes) func(ctx context.Context, w plu
 			return r.eviction
 		}
 		return func(_ context.Context, w plugin.Write, _ string) error {
-			return w.Refused("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", w.GetSubresource())
+			return w.Refusal("unexpected pod subresource %q, only 'status' and 'eviction' are allowed", w.GetSubresource())
 		}
 	case corev1.Resource("nodes"):
 		return r.node
@@ -147,12 +148,12 @@ func (r *nodeRules) pod(ctx context.Context, w plugin.Write, node string) error 
 			return err
 		}
 		if pod.Spec.NodeName != node {
-			return w.Refused("node %q can only delete pods with spec.nodeName set to itself", node)
+			return w.Refusal("node %q can only delete pods with spec.nodeName set to itself", node)
 		}
 		w.Step.WhyText(nodeHasPod, node)
 		return nil
 	}
-	return w.Refused("unexpected operation %q, node %q can only create and delete mirror pods", w.GetOperation(), node)
+	return w.Refusal("unexpected operation %q, node %q can only create and delete mirror pods", w.GetOperation(), node)
 }
 
 var nodeMirrors = trace.Because("node-mirrors",
@@ -163,37 +164,37 @@ var nodeMirrors = trace.Because("node-mirrors",
 // from the API.
 func (r *nodeRules) newPod(ctx context.Context, w plugin.Write, pod *corev1.Pod, node string) error {
 	if !isMirror(pod) {
-		return w.Refused("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
+		return w.Refusal("pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotationKey, node)
 	}
 	if pod.Spec.NodeName != node {
-		return w.Refused("node %q can only create pods with spec.nodeName set to itself", node)
+		return w.Refusal("node %q can only create pods with spec.nodeName set to itself", node)
 	}
 	if len(pod.OwnerReferences) > 1 {
-		return w.Refused("node %q can only create pods with a single owner reference set to itself", node)
+		return w.Refusal("node %q can only create pods with a single owner reference set to itself", node)
 	}
 	if len(pod.OwnerReferences) == 0 {
-		return w.Refused("node %q can only create pods with an owner reference set to itself", node)
+		return w.Refusal("node %q can only create pods with an owner reference set to itself", node)
 	}
 	owner := pod.OwnerReferences[0]
 	switch {
 	case owner.APIVersion != "v1" || owner.Kind != "Node" || owner.Name != node:
-		return w.Refused("node %q can only create pods with an owner reference set to itself", node)
+		return w.Refusal("node %q can only create pods with an owner reference set to itself", node)
 	case owner.Controller == nil || !*owner.Controller:
-		return w.Refused("node %q can only create pods with a controller owner reference set to itself", node)
+		return w.Refusal("node %q can only create pods with a controller owner reference set to itself", node)
 	case owner.BlockOwnerDeletion != nil && *owner.BlockOwnerDeletion:
-		return w.Refused("node %q must not set blockOwnerDeletion on an owner reference", node)
+		return w.Refusal("node %q must not set blockOwnerDeletion on an owner reference", node)
 	}
 	itself, err := existing(ctx, r.nodes, corev1.Resource("node"), "", node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return err
 	case err != nil:
-		return w.Refused("error looking up node %s to verify uid: %w", node, err)
+		return w.Refusal("error looking up node %s to verify uid: %w", node, err)
 	case owner.UID != itself.UID:
-		return w.Refused("node %s UID mismatch: expected %s got %s", node, owner.UID, itself.UID)
+		return w.Refusal("node %s UID mismatch: expected %s got %s", node, owner.UID, itself.UID)
 	}
 	if what := reference(&pod.Spec); what != "" {
-		return w.Refused("node %q can not create pods that reference %s", node, what)
+		return w.Refusal("node %q can not create pods that reference %s", node, what)
 	}
 	w.Step.WhyText(nodeMirrors, node)
 	return nil
@@ -229,7 +230,7 @@ func reference(spec *corev1.PodSpec) string {
 			return "secrets (via azureFile volumes)"
 		case v.Projected != nil:
 			for i := range v.Projected.Sources {
-				if what := projected(&v.Projected.Sources[i]); what != "" {
+				if what := projectedSource(&v.Projected.Sources[i]); what != "" {
 					return what
 				}
 			}
@@ -238,7 +239,7 @@ func reference(spec *corev1.PodSpec) string {
 	return ""
 }
 
-func projected(s *corev1.VolumeProjection) string {
+func projectedSource(s *corev1.VolumeProjection) string {
 	switch {
 	case s.ConfigMap != nil:
 		return "configmaps (via projected volumes)"
@@ -274,21 +275,21 @@ func usesConfigMaps(spec *corev1.PodSpec) bool {
 
 func (r *nodeRules) podStatus(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetOperation() != admission.Update {
-		return w.Refused("unexpected operation %q", w.GetOperation())
+		return w.Refusal("unexpected operation %q", w.GetOperation())
 	}
 	return plugin.WithOld(func(_ context.Context, w plugin.Write, pod, old *corev1.Pod) error {
 		switch {
 		case old.Spec.NodeName != node:
-			return w.Refused("node %q can only update pod status for pods with spec.nodeName set to itself", node)
+			return w.Refusal("node %q can only update pod status for pods with spec.nodeName set to itself", node)
 		case !maps.Equal(old.Labels, pod.Labels):
-			return w.Refused("node %q cannot update labels through pod status", node)
+			return w.Refusal("node %q cannot update labels through pod status", node)
 		case !apiequality.Semantic.DeepEqual(old.Status.ResourceClaimStatuses, pod.Status.ResourceClaimStatuses):
-			return w.Refused("node %q cannot update resource claim statues", node)
+			return w.Refusal("node %q cannot update resource claim statues", node)
 		case !apiequality.Semantic.DeepEqual(old.Status.ExtendedResourceClaimStatus, pod.Status.ExtendedResourceClaimStatus):
-			return w.Refused("node %q cannot update extended resource claim status", node)
+			return w.Refusal("node %q cannot update extended resource claim status", node)
 		case !apiequality.Semantic.DeepEqual(old.Status.NodeAllocatableResourceClaimStatuses,
 			pod.Status.NodeAllocatableResourceClaimStatuses):
-			return w.Refused("node %q cannot update node allocatable resource claim statuses", node)
+			return w.Refusal("node %q cannot update node allocatable resource claim statuses", node)
 		}
 		w.Step.WhyText(nodeHasPod, node)
 		return nil
@@ -301,7 +302,7 @@ func (r *nodeRules) eviction(ctx context.Context, w plugin.Write, node string) e
 		return err
 	}
 	if pod.Spec.NodeName != node {
-		return w.Refused("node %s can only evict pods with spec.nodeName set to itself", node)
+		return w.Refusal("node %s can only evict pods with spec.nodeName set to itself", node)
 	}
 	w.Step.WhyText(nodeHasPod, node)
 	return nil
@@ -313,17 +314,17 @@ var nodeItself = trace.Because("node-itself",
 
 func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetName() != node {
-		return w.Refused("node %q is not allowed to modify node %q", node, w.GetName())
+		return w.Refusal("node %q is not allowed to modify node %q", node, w.GetName())
 	}
 	var err error
 	switch w.GetOperation() {
 	case admission.Create:
 		err = plugin.WithObject(func(_ context.Context, w plugin.Write, obj *corev1.Node) error {
 			if obj.Spec.ConfigSource != nil {
-				return w.Refused("node %q is not allowed to create pods with a non-nil configSource", node)
+				return w.Refusal("node %q is not allowed to create pods with a non-nil configSource", node)
 			}
 			if foreign := foreignLabels(obj.Labels, nil); len(foreign) > 0 {
-				return w.Refused("node %q is not allowed to set the following labels: %s", node, strings.Join(foreign, ", "))
+				return w.Refusal("node %q is not allowed to set the following labels: %s", node, strings.Join(foreign, ", "))
 			}
 			return nil
 		})(ctx, w)
@@ -331,14 +332,14 @@ func (r *nodeRules) node(ctx context.Context, w plugin.Write, node string) error
 		err = plugin.WithOld(func(_ context.Context, w plugin.Write, obj, old *corev1.Node) error {
 			switch {
 			case obj.Spec.ConfigSource != nil && !apiequality.Semantic.DeepEqual(obj.Spec.ConfigSource, old.Spec.ConfigSource):
-				return w.Refused("node %q is not allowed to update configSource to a new non-nil configSource", node)
+				return w.Refusal("node %q is not allowed to update configSource to a new non-nil configSource", node)
 			case !apiequality.Semantic.DeepEqual(obj.Spec.Taints, old.Spec.Taints):
-				return w.Refused("node %q is not allowed to modify taints", node)
+				return w.Refusal("node %q is not allowed to modify taints", node)
 			case !apiequality.Semantic.DeepEqual(obj.OwnerReferences, old.OwnerReferences):
-				return w.Refused("node %q is not allowed to modify ownerReferences", node)
+				return w.Refusal("node %q is not allowed to modify ownerReferences", node)
 			}
 			if foreign := foreignLabels(obj.Labels, old.Labels); len(foreign) > 0 {
-				return w.Refused("is not allowed to modify labels: %s", strings.Join(foreign, ", "))
+				return w.Refusal("is not allowed to modify labels: %s", strings.Join(foreign, ", "))
 			}
 			return nil
 		})(ctx, w)
@@ -393,7 +394,7 @@ var nodeGrowsClaim = trace.Because("node-grows-claim",
 // claimStatus allows a node to report how far it has resized a volume.
 func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetSubresource() != "status" {
-		return w.Refused("may only update PVC status")
+		return w.Refusal("may only update PVC status")
 	}
 	return plugin.WithOld(func(_ context.Context, w plugin.Write, claim, old *corev1.PersistentVolumeClaim) error {
 		claim, old = claim.DeepCopy(), old.DeepCopy()
@@ -403,7 +404,7 @@ func (r *nodeRules) claimStatus(ctx context.Context, w plugin.Write, node string
 			one.Status.AllocatedResources, one.Status.AllocatedResourceStatuses = nil, nil
 		}
 		if !apiequality.Semantic.DeepEqual(old, claim) {
-			return w.Refused("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node,
+			return w.Refusal("node %q is not allowed to update fields other than status.quantity and status.conditions: %v", node,
 				claimDifference(old, claim))
 		}
 		w.Step.Why(nodeGrowsClaim)
@@ -425,29 +426,29 @@ func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) erro
 	return plugin.WithObject(func(ctx context.Context, w plugin.Write, request *authenticationv1.TokenRequest) error {
 		bound := request.Spec.BoundObjectRef
 		if bound == nil || bound.APIVersion != "v1" || bound.Kind != "Pod" || bound.Name == "" {
-			return w.Refused("node requested token not bound to a pod")
+			return w.Refusal("node requested token not bound to a pod")
 		}
 		if bound.UID == "" {
-			return w.Refused("node requested token with a pod binding without a uid")
+			return w.Refusal("node requested token with a pod binding without a uid")
 		}
 		pod, err := r.podOf(ctx, w, bound.Name)
 		switch {
 		case err != nil:
 			return err
 		case bound.UID != pod.UID:
-			return w.Refused(
+			return w.Refusal(
 				"the UID in the bound object reference (%s) does not match the UID in record. "+
 					"The object might have been deleted and then recreated",
 				bound.UID)
 		case pod.Spec.NodeName != node:
-			return w.Refused("node requested token bound to a pod scheduled on a different node")
+			return w.Refusal("node requested token bound to a pod scheduled on a different node")
 		case len(request.Spec.Audiences) > 1:
-			return w.Refused("node may only request 0 or 1 audiences")
+			return w.Refusal("node may only request 0 or 1 audiences")
 		}
 		audience := strings.Join(request.Spec.Audiences, "")
 		used, err := r.usesAudience(ctx, pod, audience)
 		if err != nil {
-			return w.Refused("error validating audience %q: %w", audience, err)
+			return w.Refusal("error validating audience %q: %w", audience, err)
 		}
 		if used {
 			w.Step.WhyText(nodeTokenUsed, pod.Name)
@@ -459,9 +460,9 @@ func (r *nodeRules) token(ctx context.Context, w plugin.Write, node string) erro
 			w.Step.WhyText(nodeAuthorized, "request-serviceaccounts-token-audience "+audience)
 			return nil
 		case err != nil:
-			return w.Refused("error authorizing %s to request tokens for audience %q: %w", w.GetUserInfo().GetName(), audience, err)
+			return w.Refusal("error authorizing %s to request tokens for audience %q: %w", w.GetUserInfo().GetName(), audience, err)
 		}
-		return w.Refused("%s is not authorized to request tokens for audience %q", w.GetUserInfo().GetName(), audience)
+		return w.Refusal("%s is not authorized to request tokens for audience %q", w.GetUserInfo().GetName(), audience)
 	})(ctx, w)
 }
 
@@ -508,8 +509,10 @@ func (r *nodeRules) driverOf(ctx context.Context, pod *corev1.Pod, v *corev1.Vol
 	case v.CSI != nil:
 		return v.CSI.Driver, nil
 	}
-	return successor(v.AWSElasticBlockStore != nil, v.AzureDisk != nil, v.AzureFile != nil, v.Cinder != nil,
-		v.GCEPersistentDisk != nil, v.PortworxVolume != nil, v.VsphereVolume != nil), nil
+	return inTreeSource{
+		aws: v.AWSElasticBlockStore != nil, azureDisk: v.AzureDisk != nil, azureFile: v.AzureFile != nil, cinder: v.Cinder != nil,
+		gce: v.GCEPersistentDisk != nil, portworx: v.PortworxVolume != nil, vsphere: v.VsphereVolume != nil,
+	}.driver(), nil
 }
 
 func (r *nodeRules) driverOfClaim(ctx context.Context, namespace, name string) (string, error) {
@@ -525,26 +528,31 @@ func (r *nodeRules) driverOfClaim(ctx context.Context, namespace, name string) (
 		return volume.Spec.CSI.Driver, nil
 	}
 	s := &volume.Spec
-	return successor(s.AWSElasticBlockStore != nil, s.AzureDisk != nil, s.AzureFile != nil, s.Cinder != nil,
-		s.GCEPersistentDisk != nil, s.PortworxVolume != nil, s.VsphereVolume != nil), nil
+	return inTreeSource{
+		aws: s.AWSElasticBlockStore != nil, azureDisk: s.AzureDisk != nil, azureFile: s.AzureFile != nil, cinder: s.Cinder != nil,
+		gce: s.GCEPersistentDisk != nil, portworx: s.PortworxVolume != nil, vsphere: s.VsphereVolume != nil,
+	}.driver(), nil
 }
 
-// successor returns the CSI driver that serves volumes of an in-tree kind today.
-func successor(aws, azureDisk, azureFile, cinder, gce, portworx, vsphere bool) string {
+// inTreeSource is the in-tree kind of a volume, whether a pod or a PersistentVolume declares it.
+type inTreeSource struct{ aws, azureDisk, azureFile, cinder, gce, portworx, vsphere bool }
+
+// driver returns the CSI driver that serves volumes of the kind today.
+func (s inTreeSource) driver() string {
 	switch {
-	case aws:
+	case s.aws:
 		return "ebs.csi.aws.com"
-	case azureDisk:
+	case s.azureDisk:
 		return "disk.csi.azure.com"
-	case azureFile:
+	case s.azureFile:
 		return "file.csi.azure.com"
-	case cinder:
+	case s.cinder:
 		return "cinder.csi.openstack.org"
-	case gce:
+	case s.gce:
 		return "pd.csi.storage.gke.io"
-	case portworx:
+	case s.portworx:
 		return "pxd.portworx.com"
-	case vsphere:
+	case s.vsphere:
 		return "csi.vsphere.vmware.com"
 	}
 	return ""
@@ -560,7 +568,7 @@ func (r *nodeRules) driverUses(ctx context.Context, name, audience string) (bool
 
 func (r *nodeRules) lease(_ context.Context, w plugin.Write, node string) error {
 	if w.GetNamespace() != corev1.NamespaceNodeLease {
-		return w.Refused("can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
+		return w.Refusal("can only access leases in the %q system namespace", corev1.NamespaceNodeLease)
 	}
 	return sameName(w, node, "can only access node lease with the same name as the requesting node")
 }
@@ -584,7 +592,7 @@ func sameName(w plugin.Write, node, refusal string) error {
 		name = obj.GetName()
 	}
 	if name != node {
-		return w.Refused("%s", refusal)
+		return w.Refusal("%s", refusal)
 	}
 	w.Step.WhyText(nodeNamed, node)
 	return nil
@@ -602,7 +610,7 @@ func (r *nodeRules) slice(_ context.Context, w plugin.Write, node string) error 
 		return apierrors.NewInternalError(fmt.Errorf("admission got a %T and not a ResourceSlice", obj))
 	}
 	if slice.Spec.NodeName == nil || *slice.Spec.NodeName != node {
-		return w.Refused("can only %s ResourceSlice with the same NodeName as the requesting node", verb)
+		return w.Refusal("can only %s ResourceSlice with the same NodeName as the requesting node", verb)
 	}
 	w.Step.WhyText(nodeNamed, node)
 	return nil
@@ -618,10 +626,10 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 		}
 		asked, err := certificates.ParseRequest(request.Spec.Request)
 		if err != nil {
-			return w.Refused("unable to parse csr: %w", err)
+			return w.Refusal("unable to parse csr: %w", err)
 		}
 		if asked.Subject.CommonName != nodeUser+node {
-			return w.Refused("can only create a node CSR with CN=%s", nodeUser+node)
+			return w.Refusal("can only create a node CSR with CN=%s", nodeUser+node)
 		}
 		w.Step.WhyText(nodeNamed, node)
 		return nil
@@ -632,15 +640,15 @@ func (r *nodeRules) signingRequest(ctx context.Context, w plugin.Write, node str
 // that the node may try again, because the objects that it names may have just been created.
 func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node string) error {
 	if w.GetOperation() != admission.Create {
-		return w.Refused("unexpected operation %v", w.GetOperation())
+		return w.Refusal("unexpected operation %v", w.GetOperation())
 	}
 	if w.GetSubresource() != "" {
-		return w.Refused("unexpected subresource %v", w.GetSubresource())
+		return w.Refusal("unexpected subresource %v", w.GetSubresource())
 	}
 	return plugin.WithObject(func(ctx context.Context, w plugin.Write, request *certificatesv1beta1.PodCertificateRequest) error {
 		spec, in := &request.Spec, w.GetNamespace()+"/"
 		if string(spec.NodeName) != node {
-			return w.Refused("PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", spec.NodeName, node)
+			return w.Refusal("PodCertificateRequest.Spec.NodeName=%q, which is not the requesting node %q", spec.NodeName, node)
 		}
 		itself, err := existing(ctx, r.nodes, corev1.Resource("node"), "", node)
 		if err != nil {
@@ -658,11 +666,11 @@ func (r *nodeRules) podCertificate(ctx context.Context, w plugin.Write, node str
 			return fmt.Errorf("PodCertificateRequest for pod %q contains pod UID (%q) which differs from running pod %q", in+spec.PodName,
 				spec.PodUID, string(pod.UID))
 		case pod.Spec.NodeName != node:
-			return w.Refused("pod %q is not running on node %q named in the PodCertificateRequest", in+spec.PodName, spec.NodeName)
+			return w.Refusal("pod %q is not running on node %q named in the PodCertificateRequest", in+spec.PodName, spec.NodeName)
 		case isMirror(pod):
-			return w.Refused("pod %q is a mirror pod", in+spec.PodName)
+			return w.Refusal("pod %q is a mirror pod", in+spec.PodName)
 		case pod.Spec.ServiceAccountName != spec.ServiceAccountName:
-			return w.Refused("PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
+			return w.Refusal("PodCertificateRequest for pod %q contains serviceAccountName (%q) that differs from running pod (%q)",
 				in+spec.PodName, spec.ServiceAccountName, pod.Spec.ServiceAccountName)
 		}
 		account, err := existing(ctx, r.accounts, corev1.Resource("serviceaccount"), w.GetNamespace(), spec.ServiceAccountName)
@@ -701,7 +709,7 @@ func (r *nodeRules) mayUseSigner(ctx context.Context, w plugin.Write, pod *corev
 		w.Step.WhyText(nodeAuthorized, verb+" "+resource)
 		return nil
 	case err != nil:
-		return w.Refused("error authorizing %s to request podcertificaterequests for signer %q: %w", w.GetUserInfo().GetName(), signer, err)
+		return w.Refusal("error authorizing %s to request podcertificaterequests for signer %q: %w", w.GetUserInfo().GetName(), signer, err)
 	}
-	return w.Refused("pod %q does not mount a podCertificate projected volume for signer %q", w.GetNamespace()+"/"+pod.Name, signer)
+	return w.Refusal("pod %q does not mount a podCertificate projected volume for signer %q", w.GetNamespace()+"/"+pod.Name, signer)
 }

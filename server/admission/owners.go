@@ -38,7 +38,7 @@ func ownerReferencesPermissionEnforcement(kit *plugin.Kit) plugin.Plugin {
 					APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource, Subresource: w.GetSubresource(),
 				})
 				if decision != authorizer.DecisionAllow {
-					return w.Refused("cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
+					return w.Refusal("cannot set an ownerRef on a resource you can't delete: %v, %v", reason, err)
 				}
 			}
 			if err := mayBlock(ctx, kit, w, newBlocks(w.GetObject(), w.GetOldObject())); err != nil {
@@ -94,7 +94,7 @@ func mayBlock(ctx context.Context, kit *plugin.Kit, w plugin.Write, owners []met
 	for _, owner := range owners {
 		resources, err := resourcesOf(kit, owner)
 		if err != nil {
-			return w.Refused("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %s Kind %s: %v",
+			return w.Refusal("cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion %s Kind %s: %v",
 				owner.APIVersion, owner.Kind, err)
 		}
 		for _, one := range resources {
@@ -105,7 +105,7 @@ func mayBlock(ctx context.Context, kit *plugin.Kit, w plugin.Write, owners []met
 			}
 			decision, reason, err := kit.Authorizer.Authorize(ctx, asked)
 			if decision != authorizer.DecisionAllow {
-				return w.Refused(
+				return w.Refusal(
 					"cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: %v, %v",
 					reason, err)
 			}

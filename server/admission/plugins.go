@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/admission/policy"
 	"github.com/kx-apiserver/kx/server/admission/webhook"
+	"github.com/kx-apiserver/kx/server/coverage"
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/reload"
 	"github.com/kx-apiserver/kx/store"
@@ -36,6 +37,8 @@ type Config struct {
 	Services webhookutil.ServiceResolver
 	// Kept follows the objects that configure admission.
 	Kept *mirror.Keeper
+	// Observe (optional) is called after each evaluation of an expression of a policy.
+	Observe coverage.Observer
 	// File is the path of the plugins' configuration.
 	File string
 	// Process distinguishes this process in metrics.
@@ -70,7 +73,7 @@ func New(c Config) (_ *Plugins, err error) {
 	if p.webhooks, err = webhook.New(webhook.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Services: c.Services}); err != nil {
 		return nil, err
 	}
-	p.policies = policy.New(policy.Config{Namespace: p.Namespace, Authorizer: c.Authorizer})
+	p.policies = policy.New(policy.Config{Namespace: p.Namespace, Authorizer: c.Authorizer, Observe: c.Observe})
 	if err := errors.Join(p.webhooks.Follow(c.Kept), p.policies.Follow(c.Kept)); err != nil {
 		return nil, err
 	}
@@ -78,7 +81,7 @@ func New(c Config) (_ *Plugins, err error) {
 		if !c.runs(known) {
 			continue
 		}
-		made, err := known.of(p, &c, documents)
+		made, err := known.newPlugin(p, &c, documents)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +91,8 @@ func New(c Config) (_ *Plugins, err error) {
 	return p, nil
 }
 
-// of creates the plugin.
-func (known *entry) of(p *Plugins, c *Config, documents map[string]document) (plugin.Plugin, error) {
+// newPlugin creates the plugin.
+func (known *entry) newPlugin(p *Plugins, c *Config, documents map[string]document) (plugin.Plugin, error) {
 	if known.configure == nil {
 		return known.make(p, c), nil
 	}
@@ -132,6 +135,12 @@ func (p *Plugins) Handles(operation admission.Operation) bool {
 // Concerns reports whether any plugin handles the write. If not, the caller can skip admission.
 func (p *Plugins) Concerns(a admission.Attributes) bool {
 	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return one.Concerns(a) })
+}
+
+// Changes reports whether any plugin that handles the write may change an object. If not, the caller need not copy
+// the object for admission.
+func (p *Plugins) Changes(a admission.Attributes) bool {
+	return slices.ContainsFunc(p.chain, func(one plugin.Plugin) bool { return !one.ReadOnly && one.Concerns(a) })
 }
 
 // Admit calls the plugins one after the other; each may change the object of a write or refuse it. If a webhook

@@ -99,14 +99,14 @@ func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 			node, found, err := nodes.Get(ctx, "", pod.Spec.NodeName)
 			switch {
 			case err != nil:
-				return w.Refused("failed to get node %q: %w", pod.Spec.NodeName, err)
+				return w.Refusal("failed to get node %q: %w", pod.Spec.NodeName, err)
 			case !found:
-				return w.Refused("node %q not found", pod.Spec.NodeName)
+				return w.Refusal("node %q not found", pod.Spec.NodeName)
 			}
 			if os, ok := node.Labels[corev1.LabelOSStable]; ok && os != "linux" {
 				return refusedFor(unsupportedPlatform, w, "pod resize is only supported on linux nodes, node %q is %q", node.Name, os)
 			}
-			if lacks := lacking(pod, node.Status.Allocatable); len(lacks) > 0 {
+			if lacks := missingResources(pod, node.Status.Allocatable); len(lacks) > 0 {
 				return refusedFor(nodeCapacity, w, "node didn't have enough allocatable resources: %s", strings.Join(lacks, "; "))
 			}
 			w.Step.WhyText(nodeHasRoom, node.Name)
@@ -115,8 +115,8 @@ func podResizeValidator(kit *plugin.Kit) plugin.Plugin {
 	}
 }
 
-// lacking lists the resources of which a pod requests more than its node has.
-func lacking(pod *corev1.Pod, has corev1.ResourceList) (lacks []string) {
+// missingResources lists the resources of which a pod requests more than its node has.
+func missingResources(pod *corev1.Pod, has corev1.ResourceList) (lacks []string) {
 	asks := podresource.PodRequests(pod, podresource.PodResourcesOptions{})
 	if asks.Cpu().Cmp(*has.Cpu()) > 0 {
 		lacks = append(lacks, fmt.Sprintf("cpu, requested: %d, allocatable: %d", asks.Cpu().MilliValue(), has.Cpu().MilliValue()))
@@ -128,7 +128,7 @@ func lacking(pod *corev1.Pod, has corev1.ResourceList) (lacks []string) {
 }
 
 func refusedFor(cause metav1.CauseType, w plugin.Write, format string, args ...any) error {
-	err := w.Refused(format, args...)
+	err := w.Refusal(format, args...)
 	if status := (*apierrors.StatusError)(nil); errors.As(err, &status) {
 		status.ErrStatus.Details.Causes = append(status.ErrStatus.Details.Causes, metav1.StatusCause{Type: cause})
 	}

@@ -72,12 +72,12 @@ var (
 )
 
 func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
-	class, err := c.of(ctx, w, pod.Spec.PriorityClassName)
+	class, err := c.find(ctx, w, pod.Spec.PriorityClassName)
 	if err != nil {
 		return err
 	}
 	if given := pod.Spec.Priority; given != nil && *given != class.Value {
-		return w.Refused(
+		return w.Refusal(
 			"the integer value of priority (%d) must not be provided in pod spec; "+
 				"priority admission controller computed %d from the given PriorityClass name",
 			*given, class.Value)
@@ -85,7 +85,7 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 	pod.Spec.PriorityClassName, pod.Spec.Priority = class.Name, &class.Value
 	if policy := class.PreemptionPolicy; policy != nil {
 		if given := pod.Spec.PreemptionPolicy; given != nil && *given != *policy {
-			return w.Refused(
+			return w.Refusal(
 				"the string value of PreemptionPolicy (%s) must not be provided in pod spec; "+
 					"priority admission controller computed %s from the given PriorityClass name",
 				*given, *policy)
@@ -100,8 +100,8 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 	return nil
 }
 
-// of returns a copy of a class. Without a name it is the default class, or a nameless one if there is none.
-func (c classes) of(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
+// find returns a copy of a class. Without a name it is the default class, or a nameless one if there is none.
+func (c classes) find(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
 	if name == "" {
 		class, err := c.byDefault(ctx)
 		if err != nil {
@@ -118,7 +118,7 @@ func (c classes) of(ctx context.Context, w plugin.Write, name string) (*scheduli
 	case err != nil:
 		return nil, fmt.Errorf("failed to resolve PriorityClass with name %s: %w", name, err)
 	case !found:
-		return nil, w.Refused("no PriorityClass with name %v was found", name)
+		return nil, w.Refusal("no PriorityClass with name %v was found", name)
 	}
 	return class.DeepCopy(), nil
 }
@@ -147,7 +147,7 @@ func (c classes) oneDefault(ctx context.Context, w plugin.Write, class *scheduli
 		return fmt.Errorf("failed to get default priority class: %w", err)
 	}
 	if other != nil && (w.GetOperation() == admission.Create || other.Name != class.Name) {
-		return w.Refused("PriorityClass %v is already marked as default. Only one default can exist", other.Name)
+		return w.Refusal("PriorityClass %v is already marked as default. Only one default can exist", other.Name)
 	}
 	w.Step.Why(onlyDefault)
 	return nil

@@ -121,12 +121,12 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 		}
 	}
 	for _, one := range charged {
-		more, err := c.more(one)
+		more, err := c.addition(one)
 		if err != nil {
 			return err
 		}
 		if w.IsDryRun() {
-			tell(after(one, more))
+			tell(formatUsage(one, more))
 		}
 	}
 	if !w.IsDryRun() {
@@ -156,11 +156,11 @@ func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota
 		if counts, err := c.counts(now); err != nil || !counts {
 			return false, err
 		}
-		more, err := c.more(now)
+		more, err := c.addition(now)
 		if err != nil || len(more) == 0 {
 			return false, err
 		}
-		text = after(now, more)
+		text = formatUsage(now, more)
 		for name, amount := range more {
 			used := now.Status.Used[name]
 			used.Add(amount)
@@ -189,7 +189,7 @@ func newCharge(w plugin.Write) (c *charge, err error) {
 		return c, nil
 	}
 	if w.GetOldObject() == nil {
-		return nil, w.Refused("unable to get previous usage since prior version of object was not found")
+		return nil, w.Refusal("unable to get previous usage since prior version of object was not found")
 	}
 	if old, err := meta.Accessor(w.GetOldObject()); err == nil && old.GetResourceVersion() != "" {
 		c.old, err = c.measure(w.GetOldObject())
@@ -201,7 +201,7 @@ func newCharge(w plugin.Write) (c *charge, err error) {
 func (c *charge) measure(obj runtime.Object) (*quota.Usage, error) {
 	u, err := quota.Measure(c.resource, obj)
 	if err == nil && !u.Until.IsZero() && !time.Now().Before(u.Until) {
-		u = u.Ended()
+		u = u.AfterUntil()
 	}
 	return u, err
 }
@@ -215,21 +215,21 @@ func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 	}
 	if pod, ok := c.w.GetObject().(*corev1.Pod); ok {
 		if missing := unnamed(pod, names); missing != "" {
-			return false, c.w.Refused("failed quota: %s: must specify %s", q.Name, missing)
+			return false, c.w.Refusal("failed quota: %s: must specify %s", q.Name, missing)
 		}
 	}
 	for _, name := range names {
 		if _, ok := q.Status.Used[name]; !ok {
-			return false, c.w.Refused("status unknown for quota: %s, resources: %s", q.Name, listed(names))
+			return false, c.w.Refusal("status unknown for quota: %s, resources: %s", q.Name, joinNames(names))
 		}
 	}
 	return true, nil
 }
 
-// more returns what the write adds to the usage of a quota, and refuses it if the quota has no room.
-func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
+// addition returns what the write adds to the usage of a quota, and refuses it if the quota has no room.
+func (c *charge) addition(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	more, over := corev1.ResourceList{}, []corev1.ResourceName{}
-	for name, amount := range c.added(q) {
+	for name, amount := range c.increase(q) {
 		hard, limited := q.Status.Hard[name]
 		if !limited {
 			continue
@@ -243,9 +243,9 @@ func (c *charge) more(q *corev1.ResourceQuota) (corev1.ResourceList, error) {
 	// A status reports what has already happened, so it is never refused.
 	if len(over) > 0 && c.w.GetSubresource() != "status" {
 		amounts := func(of corev1.ResourceList) string {
-			return joined(over, func(n corev1.ResourceName) string { return amountOf(n, of) })
+			return joinTexts(over, func(n corev1.ResourceName) string { return amountOf(n, of) })
 		}
-		return nil, c.w.Refused("exceeded quota: %s, requested: %s, used: %s, limited: %s",
+		return nil, c.w.Refusal("exceeded quota: %s, requested: %s, used: %s, limited: %s",
 			q.Name, amounts(more), amounts(q.Status.Used), amounts(q.Status.Hard))
 	}
 	return more, nil
@@ -262,29 +262,29 @@ func (c *charge) negative() error {
 	if len(below) == 0 {
 		return nil
 	}
-	return c.w.Refused("quota usage is negative for resource(s): %s", listed(below))
+	return c.w.Refusal("quota usage is negative for resource(s): %s", joinNames(below))
 }
 
 // adds reports whether the write can change the usage of these quotas. Without quotas, it reports whether the
 // object uses more than before.
 func (c *charge) adds(charged []*corev1.ResourceQuota) bool {
 	if len(charged) == 0 {
-		return len(c.since(c.old)) > 0
+		return len(c.usageBeyond(c.old)) > 0
 	}
-	return slices.ContainsFunc(charged, func(q *corev1.ResourceQuota) bool { return len(c.added(q)) > 0 })
+	return slices.ContainsFunc(charged, func(q *corev1.ResourceQuota) bool { return len(c.increase(q)) > 0 })
 }
 
-// added returns the increase of the object's usage. An object that the quota has not counted before counts as a
+// increase returns the increase of the object's usage. An object that the quota has not counted before counts as a
 // new one.
-func (c *charge) added(q *corev1.ResourceQuota) corev1.ResourceList {
+func (c *charge) increase(q *corev1.ResourceQuota) corev1.ResourceList {
 	if c.old != nil && quota.Matches(&q.Spec, c.old) {
-		return c.since(c.old)
+		return c.usageBeyond(c.old)
 	}
-	return c.since(nil)
+	return c.usageBeyond(nil)
 }
 
-// since returns what the object uses beyond old, or all that it uses if old is nil.
-func (c *charge) since(old *quota.Usage) corev1.ResourceList {
+// usageBeyond returns what the object uses beyond old, or all that it uses if old is nil.
+func (c *charge) usageBeyond(old *quota.Usage) corev1.ResourceList {
 	before := corev1.ResourceList{}
 	if old != nil {
 		before = old.Amounts
@@ -300,8 +300,8 @@ func (c *charge) since(old *quota.Usage) corev1.ResourceList {
 	return added
 }
 
-// after describes the usage of a quota after the write.
-func after(q *corev1.ResourceQuota, more corev1.ResourceList) string {
+// formatUsage describes the usage of a quota after the write.
+func formatUsage(q *corev1.ResourceQuota, more corev1.ResourceList) string {
 	if len(more) == 0 {
 		return ""
 	}
@@ -324,15 +324,15 @@ func each(names []corev1.ResourceName, text func(corev1.ResourceName) string) (t
 	return texts
 }
 
-// joined joins the texts in the order of the names.
-func joined(names []corev1.ResourceName, text func(corev1.ResourceName) string) string {
+// joinTexts joins the texts in the order of the names.
+func joinTexts(names []corev1.ResourceName, text func(corev1.ResourceName) string) string {
 	slices.Sort(names)
 	return strings.Join(each(names, text), ",")
 }
 
-// listed joins the names in order.
-func listed(names []corev1.ResourceName) string {
-	return joined(names, func(n corev1.ResourceName) string { return string(n) })
+// joinNames joins the names in order.
+func joinNames(names []corev1.ResourceName) string {
+	return joinTexts(names, func(n corev1.ResourceName) string { return string(n) })
 }
 
 // unnamed lists the counted amounts that containers don't specify, and these containers. Only CPU and memory

@@ -90,7 +90,7 @@ func (l limits) hold(c *charge, all, counting []*corev1.ResourceQuota) error {
 		}
 	}
 	if len(names) > 0 {
-		return c.w.Refused("insufficient quota to consume: %s", listed(slices.Collect(maps.Keys(names))))
+		return c.w.Refusal("insufficient quota to consume: %s", joinNames(slices.Collect(maps.Keys(names))))
 	}
 	scopes := l.scopes(c)
 	for _, q := range all {

@@ -23,7 +23,7 @@ import (
 func counted(t *testing.T, c typedcorev1.CoreV1Interface, want int64) {
 	t.Helper()
 	var last int64
-	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
 		list, err := c.ResourceQuotas("x").List(ctx, metav1.ListOptions{}) // no older than the request, and then the cache is not, either
 		if err != nil || len(list.Items) != 1 {
 			return false, err

@@ -31,7 +31,7 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 		}
 		class, found, err := classes.Get(ctx, "", *pod.Spec.RuntimeClassName)
 		if err == nil && !found {
-			err = w.Refused("pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
+			err = w.Refusal("pod rejected: RuntimeClass %q not found", *pod.Spec.RuntimeClassName)
 		}
 		return class, err
 	}
@@ -56,9 +56,9 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 			case err != nil:
 				return err
 			case class.Overhead == nil && pod.Spec.Overhead != nil:
-				return w.Refused("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+				return w.Refusal("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 			case class.Overhead != nil && !apiequality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead):
-				return w.Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+				return w.Refusal("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 			}
 			w.Step.Why(overheadRight)
 			return nil
@@ -69,7 +69,7 @@ func runtimeClass(kit *plugin.Kit) plugin.Plugin {
 func applyRuntimeClass(w plugin.Write, pod *corev1.Pod, class *nodev1.RuntimeClass) error {
 	if class.Overhead != nil {
 		if len(pod.Spec.Overhead) > 0 && !apiequality.Semantic.DeepEqual(class.Overhead.PodFixed, pod.Spec.Overhead) {
-			return w.Refused("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+			return w.Refusal("pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 		}
 		pod.Spec.Overhead = class.Overhead.PodFixed
 	}
@@ -78,7 +78,7 @@ func applyRuntimeClass(w plugin.Write, pod *corev1.Pod, class *nodev1.RuntimeCla
 	}
 	for key, value := range class.Scheduling.NodeSelector {
 		if given, ok := pod.Spec.NodeSelector[key]; ok && given != value {
-			return w.Refused("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, value,
+			return w.Refusal("conflict: runtimeClass.scheduling.nodeSelector[%s] = %s; pod.spec.nodeSelector[%s] = %s", key, value,
 				key, given)
 		}
 	}

@@ -66,7 +66,7 @@ func (a accounts) give(ctx context.Context, w plugin.Write, pod *corev1.Pod) err
 	if pod.Spec.ServiceAccountName == "" {
 		pod.Spec.ServiceAccountName, pod.Spec.DeprecatedServiceAccount = defaultAccount, defaultAccount
 	}
-	account, err := a.of(ctx, w, pod)
+	account, err := a.find(ctx, w, pod)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) er
 	case isMirror(pod) && !attached:
 		return checkMirror(w, pod)
 	case pod.Spec.ServiceAccountName == "":
-		return w.Refused("no service account specified for pod %s/%s", w.GetNamespace(), pod.Name)
+		return w.Refusal("no service account specified for pod %s/%s", w.GetNamespace(), pod.Name)
 	}
-	account, err := a.of(ctx, w, pod)
+	account, err := a.find(ctx, w, pod)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,8 @@ func (a accounts) check(ctx context.Context, w plugin.Write, pod *corev1.Pod) er
 	return err
 }
 
-// of returns the account of a pod.
-func (a accounts) of(ctx context.Context, w plugin.Write, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
+// find returns the account of a pod.
+func (a accounts) find(ctx context.Context, w plugin.Write, pod *corev1.Pod) (*corev1.ServiceAccount, error) {
 	name := pod.Spec.ServiceAccountName
 	for look := 1; ; look++ {
 		account, found, err := a.Get(ctx, w.GetNamespace(), name)
@@ -134,7 +134,7 @@ func (a accounts) of(ctx context.Context, w plugin.Write, pod *corev1.Pod) (*cor
 		case err == nil:
 			err = apierrors.NewNotFound(corev1.Resource("serviceaccount"), name)
 		}
-		return nil, w.Refused("error looking up service account %s/%s: %w", w.GetNamespace(), name, err)
+		return nil, w.Refusal("error looking up service account %s/%s: %w", w.GetNamespace(), name, err)
 	}
 }
 
@@ -151,11 +151,11 @@ var mirrorLeft = trace.Because("mirror-left",
 func checkMirror(w plugin.Write, pod *corev1.Pod) error {
 	switch {
 	case pod.Spec.ServiceAccountName != "":
-		return w.Refused("a mirror pod may not reference service accounts")
+		return w.Refusal("a mirror pod may not reference service accounts")
 	case usesSecrets(&pod.Spec):
-		return w.Refused("a mirror pod may not reference secrets")
+		return w.Refusal("a mirror pod may not reference secrets")
 	case slices.ContainsFunc(pod.Spec.Volumes, projectsToken):
-		return w.Refused("a mirror pod may not use ServiceAccountToken volume projections")
+		return w.Refusal("a mirror pod may not use ServiceAccountToken volume projections")
 	}
 	w.Step.Why(mirrorLeft)
 	return nil
@@ -288,16 +288,16 @@ func mayUse(w plugin.Write, account *corev1.ServiceAccount, pod *corev1.Pod) err
 	}
 	for _, v := range pod.Spec.Volumes {
 		if v.Secret != nil && !namesSecret(account, v.Secret.SecretName) {
-			return w.Refused("volume with secret.secretName=%q is not allowed because service account %s does not reference that secret",
+			return w.Refusal("volume with secret.secretName=%q is not allowed because service account %s does not reference that secret",
 				v.Secret.SecretName, account.Name)
 		}
 	}
 	if err := containersMayUse(account, pod, func(kind string) bool { return kind != ephemeral }); err != nil {
-		return w.Refused("%w", err)
+		return w.Refusal("%w", err)
 	}
 	for i, secret := range pod.Spec.ImagePullSecrets {
 		if !slices.Contains(account.ImagePullSecrets, secret) {
-			return w.Refused(
+			return w.Refusal(
 				"imagePullSecrets[%d].name=%q is not allowed because service account %s does not reference that imagePullSecret",
 				i, secret.Name, account.Name)
 		}

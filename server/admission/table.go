@@ -17,48 +17,48 @@ type entry struct {
 	configure func(p *Plugins, c *Config, data []byte) (plugin.Plugin, error)
 }
 
-// of adapts a plugin that needs only the kit.
-func of(make func(*plugin.Kit) plugin.Plugin) func(*Plugins, *Config) plugin.Plugin {
+// adapt adapts a plugin that needs only the kit.
+func adapt(make func(*plugin.Kit) plugin.Plugin) func(*Plugins, *Config) plugin.Plugin {
 	return func(p *Plugins, _ *Config) plugin.Plugin { return make(p.kit) }
 }
 
 // table lists the plugins in the order of a Kubernetes API server.
 var table = []entry{
-	{name: "AlwaysAdmit", off: true, make: of(alwaysAdmit)},
-	{name: "NamespaceAutoProvision", off: true, make: of(namespaceAutoProvision)},
+	{name: "AlwaysAdmit", off: true, make: adapt(alwaysAdmit)},
+	{name: "NamespaceAutoProvision", off: true, make: adapt(namespaceAutoProvision)},
 	{name: "NamespaceLifecycle", make: func(p *Plugins, _ *Config) plugin.Plugin { return p.lifecycle.plugin() }},
-	{name: "NamespaceExists", off: true, make: of(namespaceExists)},
-	{name: "LimitPodHardAntiAffinityTopology", off: true, make: of(limitPodHardAntiAffinityTopology)},
-	{name: "LimitRanger", make: of(limitRanger)},
-	{name: "ServiceAccount", make: of(serviceAccount)},
-	{name: "NodeRestriction", off: true, make: of(nodeRestriction)},
-	{name: "TaintNodesByCondition", make: of(taintNodesByCondition)},
-	{name: "AlwaysPullImages", off: true, make: of(alwaysPullImages)},
+	{name: "NamespaceExists", off: true, make: adapt(namespaceExists)},
+	{name: "LimitPodHardAntiAffinityTopology", off: true, make: adapt(limitPodHardAntiAffinityTopology)},
+	{name: "LimitRanger", make: adapt(limitRanger)},
+	{name: "ServiceAccount", make: adapt(serviceAccount)},
+	{name: "NodeRestriction", off: true, make: adapt(nodeRestriction)},
+	{name: "TaintNodesByCondition", make: adapt(taintNodesByCondition)},
+	{name: "AlwaysPullImages", off: true, make: adapt(alwaysPullImages)},
 	{name: "PodSecurity", configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return podSecurity(p, data) }},
-	{name: "Priority", make: of(priority)},
+	{name: "Priority", make: adapt(priority)},
 	{name: "DefaultTolerationSeconds", make: func(_ *Plugins, c *Config) plugin.Plugin { return defaultTolerationSeconds(c.Tolerations) }},
-	{name: "ExtendedResourceToleration", off: true, make: of(extendedResourceToleration)},
-	{name: "DefaultStorageClass", make: of(defaultStorageClass)},
-	{name: "StorageObjectInUseProtection", make: of(storageObjectInUseProtection)},
-	{name: "OwnerReferencesPermissionEnforcement", off: true, make: of(ownerReferencesPermissionEnforcement)},
-	{name: "PersistentVolumeClaimResize", make: of(claimResize)},
-	{name: "RuntimeClass", make: of(runtimeClass)},
-	{name: "CertificateApproval", make: of(certificateApproval)},
-	{name: "CertificateSigning", make: of(certificateSigning)},
-	{name: "ClusterTrustBundleAttest", make: of(trustBundleAttest)},
-	{name: "CertificateSubjectRestriction", make: of(certificateSubjectRestriction)},
-	{name: "DefaultIngressClass", make: of(defaultIngressClass)},
-	{name: "DenyServiceExternalIPs", off: true, make: of(denyServiceExternalIPs)},
-	{name: "PodTopologyLabels", make: of(podTopologyLabels)},
-	{name: "NodeDeclaredFeatureValidator", make: of(nodeDeclaredFeatureValidator)},
-	{name: "PodResizeValidator", make: of(podResizeValidator)},
+	{name: "ExtendedResourceToleration", off: true, make: adapt(extendedResourceToleration)},
+	{name: "DefaultStorageClass", make: adapt(defaultStorageClass)},
+	{name: "StorageObjectInUseProtection", make: adapt(storageObjectInUseProtection)},
+	{name: "OwnerReferencesPermissionEnforcement", off: true, make: adapt(ownerReferencesPermissionEnforcement)},
+	{name: "PersistentVolumeClaimResize", make: adapt(claimResize)},
+	{name: "RuntimeClass", make: adapt(runtimeClass)},
+	{name: "CertificateApproval", make: adapt(certificateApproval)},
+	{name: "CertificateSigning", make: adapt(certificateSigning)},
+	{name: "ClusterTrustBundleAttest", make: adapt(trustBundleAttest)},
+	{name: "CertificateSubjectRestriction", make: adapt(certificateSubjectRestriction)},
+	{name: "DefaultIngressClass", make: adapt(defaultIngressClass)},
+	{name: "DenyServiceExternalIPs", off: true, make: adapt(denyServiceExternalIPs)},
+	{name: "PodTopologyLabels", make: adapt(podTopologyLabels)},
+	{name: "NodeDeclaredFeatureValidator", make: adapt(nodeDeclaredFeatureValidator)},
+	{name: "PodResizeValidator", make: adapt(podResizeValidator)},
 	{name: "MutatingAdmissionPolicy", configure: mutatingPolicies},
 	{name: "MutatingAdmissionWebhook", configure: mutatingWebhooks},
 	{name: "ValidatingAdmissionPolicy", configure: validatingPolicies},
 	{name: "ValidatingAdmissionWebhook", configure: validatingWebhooks},
 	{name: "ResourceQuota",
 		configure: func(p *Plugins, _ *Config, data []byte) (plugin.Plugin, error) { return resourceQuota(p.kit, data) }},
-	{name: "AlwaysDeny", off: true, make: of(alwaysDeny)},
+	{name: "AlwaysDeny", off: true, make: adapt(alwaysDeny)},
 }
 
 // missing lists the plugins of a Kubernetes API server that kx lacks.

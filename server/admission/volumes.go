@@ -32,7 +32,7 @@ func defaultStorageClass(kit *plugin.Kit) plugin.Plugin {
 			}
 			all, err := classes.List(ctx, "")
 			if err != nil {
-				return w.Refused("%w", err)
+				return w.Refusal("%w", err)
 			}
 			return chooseDefault(w, all, storage.IsDefaultClass, &claim.Spec.StorageClassName)
 		}),
@@ -117,7 +117,7 @@ func claimResize(kit *plugin.Kit) plugin.Plugin {
 				return nil
 			}
 			if old.Status.Phase != corev1.ClaimBound {
-				return w.Refused("Only bound persistent volume claims can be expanded")
+				return w.Refusal("Only bound persistent volume claims can be expanded")
 			}
 			name := classOf(claim)
 			if name != "" && name == classOf(old) {
@@ -130,7 +130,7 @@ func claimResize(kit *plugin.Kit) plugin.Plugin {
 					return nil
 				}
 			}
-			return w.Refused(
+			return w.Refusal(
 				"only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize")
 		}),
 	}

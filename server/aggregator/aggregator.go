@@ -60,7 +60,7 @@ type Server struct {
 // New returns a server that passes no request to other servers until Run.
 func New(c Config) *Server {
 	s := &Server{config: c, seats: make(chan struct{}, checksMost),
-		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.Self(controllerName), resource)}
+		registered: work.ObjectsOf[*apiregistrationv1.APIService](c.Kit, c.Kit.ServerWriter(controllerName), resource)}
 	s.remotes.Store(&map[schema.GroupVersion]*remote{})
 	return s
 }
@@ -131,7 +131,7 @@ func (s *Server) pass(w http.ResponseWriter, req *http.Request, r *remote) {
 		ctx, cancel = context.WithTimeout(ctx, answerWait) // clients ask for it before they do anything
 		defer cancel()
 	}
-	ctx, out, end := handler.Patiently(ctx, w)
+	ctx, out, end := handler.NewPatientWriter(ctx, w)
 	defer end()
 	err = r.answer(out, req.WithContext(ctx), host, who)
 }

@@ -122,20 +122,20 @@ func (l *Log) write(events []*auditinternal.Event) error {
 	return errors.Join(errs...)
 }
 
-// Telling returns the log for one request. If the log refuses the request, it stores the reason in why.
-func (l *Log) Telling(why *error) audit.Sink {
+// WithRefusal returns the log for one request. If the log refuses the request, it stores the reason in why.
+func (l *Log) WithRefusal(why *error) audit.Sink {
 	if !l.strict {
 		return l // it refuses no request
 	}
-	return telling{l, why}
+	return reporter{l, why}
 }
 
-type telling struct {
+type reporter struct {
 	*Log
 	why *error
 }
 
-func (t telling) ProcessEvents(events ...*auditinternal.Event) bool {
+func (t reporter) ProcessEvents(events ...*auditinternal.Event) bool {
 	*t.why = t.write(events)
 	return *t.why == nil
 }

@@ -78,7 +78,7 @@ func (k *kept) take(e *auditinternal.Event) error {
 func TestTruncating(t *testing.T) {
 	to := &kept{}
 	lost := 0
-	s := &truncating{next: to, most: 2000, failed: func(err error, n int) {
+	s := &truncatingSink{next: to, most: 2000, failed: func(err error, n int) {
 		lost += n
 		if !errors.Is(err, errTooLarge) {
 			t.Error(err)
@@ -139,7 +139,7 @@ func TestFailures(t *testing.T) {
 	}})))
 	now := time.Now()
 	f.now = func() time.Time { return now }
-	log, hook, file := f.of(logPlugin), f.of(webhookPlugin), f.besides(logPlugin)
+	log, hook, file := f.counter(logPlugin), f.counter(webhookPlugin), f.loggerFor(logPlugin)
 	for i := range 100 {
 		log(fmt.Errorf("full\x1b %d", i), 1)
 		file(errors.New("no rotation"))

@@ -51,7 +51,7 @@ type send func(ctx context.Context, events []*auditinternal.Event) (lost int, er
 // deliver adds a destination, to which by sends events. At most senders of its calls run at once.
 func (l *Log) deliver(life context.Context, config *Config, plugin string, d Delivery, senders int, by send) {
 	var to sink
-	failed := l.failures.of(plugin)
+	failed := l.failures.counter(plugin)
 	if d.Mode == ModeBatch {
 		c := queue.Config{
 			Events: d.BufferSize, Bytes: waitingBytes, BatchEvents: d.BatchMaxSize, Wait: d.BatchMaxWait, Senders: senders,
@@ -60,7 +60,7 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 					failed(err, lost)
 				}
 			},
-			Lost: l.failures.of(bufferPlugin),
+			Lost: l.failures.counter(bufferPlugin),
 		}
 		if d.Throttle {
 			c.Rate, c.Burst = d.ThrottleQPS, d.ThrottleBurst
@@ -78,7 +78,7 @@ func (l *Log) deliver(life context.Context, config *Config, plugin string, d Del
 		l.strict = l.strict || d.Mode == ModeBlockingStrict
 	}
 	if d.Truncate {
-		to = &truncating{next: to, most: d.MaxEventBytes, failed: l.failures.of(truncatePlugin)}
+		to = &truncatingSink{next: to, most: d.MaxEventBytes, failed: l.failures.counter(truncatePlugin)}
 	}
 	l.sinks = append(l.sinks, to)
 }

@@ -61,8 +61,8 @@ func newFailures(registry prometheus.Registerer, log *slog.Logger) *failures {
 	}
 }
 
-// of returns the function that counts and logs events that are lost at a place.
-func (f *failures) of(plugin string) func(error, int) {
+// counter returns the function that counts and logs events that are lost at a place.
+func (f *failures) counter(plugin string) func(error, int) {
 	count, p := f.lost.WithLabelValues(plugin), f.place(plugin, lostText)
 	return func(err error, events int) {
 		count.Add(float64(events))
@@ -70,8 +70,8 @@ func (f *failures) of(plugin string) func(error, int) {
 	}
 }
 
-// besides returns the function that logs failures at a place which lose no event.
-func (f *failures) besides(plugin string) func(error) {
+// loggerFor returns the function that logs failures at a place which lose no event.
+func (f *failures) loggerFor(plugin string) func(error) {
 	p := f.place(plugin, keptText)
 	return func(err error) { f.failed(p, err, 0) }
 }

@@ -59,7 +59,7 @@ func openFile(c LogFile, failures *failures) (*lines, error) {
 	}
 	file, err := logfile.Open(logfile.Config{
 		Path: c.Path, MaxBytes: int64(c.MaxSize) << 20, MaxAge: time.Duration(c.MaxAge) * 24 * time.Hour,
-		MaxBackups: c.MaxBackups, Compress: c.Compress, Failed: failures.besides(logPlugin),
+		MaxBackups: c.MaxBackups, Compress: c.Compress, Failed: failures.loggerFor(logPlugin),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open --audit-log-path: %w", err)

@@ -10,8 +10,9 @@ import (
 // truncatedAnnotation marks an event whose bodies were removed.
 const truncatedAnnotation = "audit.k8s.io/truncated"
 
-// truncating is a sink that removes the bodies of large events. It drops events that are too large even without them.
-type truncating struct {
+// truncatingSink is a sink that removes the bodies of large events. It drops events that are too large even without
+// them.
+type truncatingSink struct {
 	next   sink
 	most   int64 // bytes of an event in JSON
 	failed func(error, int)
@@ -19,7 +20,7 @@ type truncating struct {
 
 var errTooLarge = errors.New("an event is too large even without its bodies")
 
-func (t *truncating) take(e *auditinternal.Event) error {
+func (t *truncatingSink) take(e *auditinternal.Event) error {
 	size, err := encodedSize(e)
 	if err == nil && size > t.most && e.Level.GreaterOrEqual(auditinternal.LevelRequest) {
 		e = withoutBodies(e)

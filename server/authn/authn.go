@@ -72,7 +72,7 @@ type Authenticator struct {
 }
 
 // AuthenticateRequest removes the headers of a proxy from every request, so that no handler behind it trusts them. If
-// authenticators doubt, its error is [Unknown].
+// authenticators reject the credential, its error is [Unknown].
 func (a *Authenticator) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	answer, ok, err := a.Request.AuthenticateRequest(r)
 	a.proxy.clear(r.Header)
@@ -219,7 +219,7 @@ func anonymous(c Config, file *apiserver.AnonymousAuthConfig) (authenticator.Req
 	}
 	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
 		if len(open) > 0 && !open.Has(r.URL.Path) {
-			return nil, false, bearer.NewDoubt(anonymousElsewhere, "")
+			return nil, false, bearer.NewRejection(anonymousElsewhere, "")
 		}
 		return &authenticator.Response{User: &Identity{
 			Info: &user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}},

@@ -7,8 +7,8 @@
 // first.
 //
 // In comes a request. Out goes a user and the way in which it was authenticated ([Identity]), no user, or an error. A
-// wrong token is an error even on open paths, so that the mistake is noticed. If authenticators have doubts, the error
-// is [Unknown].
+// wrong token is an error even on open paths, so that the mistake is noticed. If authenticators reject the credential,
+// the error is [Unknown].
 //
 // Verified credentials are cached: a token for 10 seconds, a certificate for a minute of its connection, the answer of
 // a webhook for the time of its flag. Refusals are not cached, except the webhook's. The headers of a proxy are removed

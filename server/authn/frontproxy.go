@@ -49,8 +49,7 @@ func (p FrontProxy) authenticate(r *http.Request) (*authenticator.Response, bool
 	}
 	for _, prefix := range p.ExtraHeaderPrefixes {
 		for header, values := range r.Header {
-			if key, ok := cutPrefixFold(header, prefix); ok {
-				key = extraKey(key)
+			if key, ok := CutExtraKey(header, prefix); ok {
 				who.Extra[key] = append(who.Extra[key], values...)
 			}
 		}
@@ -68,20 +67,17 @@ func first(h http.Header, names []string) string {
 	return ""
 }
 
-// extraKey returns the key of an extra value, which is escaped where a header can't have it.
-func extraKey(header string) string {
-	header = strings.ToLower(header)
-	if key, err := url.PathUnescape(header); err == nil {
-		return key
+// CutExtraKey returns the key of an extra value of a user from the name of a header that begins with prefix. The key
+// has no upper case, and escapes for characters that are illegal in names of headers. An invalid escape stays as it is.
+func CutExtraKey(header, prefix string) (key string, ok bool) {
+	if len(header) < len(prefix) || !strings.EqualFold(header[:len(prefix)], prefix) {
+		return "", false
 	}
-	return header
-}
-
-func cutPrefixFold(s, prefix string) (rest string, ok bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
-		return s, false
+	key = strings.ToLower(header[len(prefix):])
+	if plain, err := url.PathUnescape(key); err == nil {
+		return plain, true
 	}
-	return s[len(prefix):], true
+	return key, true
 }
 
 // clear removes the headers that name a user.
@@ -93,7 +89,7 @@ func (p FrontProxy) clear(h http.Header) {
 	}
 	for _, prefix := range p.ExtraHeaderPrefixes {
 		maps.DeleteFunc(h, func(header string, _ []string) bool {
-			_, ok := cutPrefixFold(header, prefix)
+			_, ok := CutExtraKey(header, prefix)
 			return ok
 		})
 	}

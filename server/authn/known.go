@@ -31,7 +31,7 @@ type knownBy func(user.Info) Identity
 // respond adds the description to the user of an answer.
 func (k knownBy) respond(answer *authenticator.Response) *authenticator.Response {
 	known := k(answer.User)
-	known.Info = authenticated(answer.User)
+	known.Info = addAuthenticated(answer.User)
 	return &authenticator.Response{Audiences: answer.Audiences, User: &known}
 }
 
@@ -118,8 +118,8 @@ func knownByIssuer(who user.Info) Identity {
 	return k
 }
 
-// authenticated adds the group system:authenticated.
-func authenticated(u user.Info) user.Info {
+// addAuthenticated adds the group system:authenticated.
+func addAuthenticated(u user.Info) user.Info {
 	if u.GetName() == user.Anonymous || slices.Contains(u.GetGroups(), user.AllAuthenticated) ||
 		slices.Contains(u.GetGroups(), user.AllUnauthenticated) {
 		return u

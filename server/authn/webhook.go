@@ -46,7 +46,7 @@ var (
 		"令牌 Webhook {address:word} 不认识这个令牌")
 )
 
-// newWebhook makes the authenticator that calls the webhook. Its errors and doubts name the webhook.
+// newWebhook makes the authenticator that calls the webhook. Its errors and rejections name the webhook.
 func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Token, error) {
 	client, err := kxwebhook.Kubeconfig(c.File)
 	if err != nil {
@@ -71,7 +71,7 @@ func newWebhook(c Webhook, audiences authenticator.Audiences) (authenticator.Tok
 		case err != nil:
 			return nil, false, fmt.Errorf("the token webhook %s: %w", address, err)
 		case !ok:
-			return nil, false, bearer.NewDoubt(webhookKnowsNobody, address)
+			return nil, false, bearer.NewRejection(webhookKnowsNobody, address)
 		}
 		return answer, true, nil
 	})

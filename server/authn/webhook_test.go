@@ -112,7 +112,7 @@ func TestWebhook(t *testing.T) {
 			}
 			for _, token := range []string{"unknown", "audience"} {
 				_, _, err = a.AuthenticateToken(t.Context(), token)
-				if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != webhookKnowsNobody || doubts[0].Text != address {
+				if rejections, rest := bearer.SplitRejections(err); rest != nil || len(rejections) != 1 || rejections[0].Why != webhookKnowsNobody || rejections[0].Text != address {
 					t.Errorf("%s: %v", token, err)
 				}
 			}

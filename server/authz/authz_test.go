@@ -28,7 +28,7 @@ import (
 )
 
 // patience is how long something may take on a slow machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 func newAuthorizer(t *testing.T, c Config) (*Authorizer, error) {
 	t.Helper()

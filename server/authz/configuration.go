@@ -128,7 +128,7 @@ func (a *Authorizer) newChain(configuration *apiserver.AuthorizationConfiguratio
 	c := &chain{}
 	for i := range configuration.Authorizers {
 		one := &configuration.Authorizers[i]
-		l := link{name: one.Name, kind: one.Type, allowed: a.metrics.of(one, "allowed"), denied: a.metrics.of(one, "denied")}
+		l := link{name: one.Name, kind: one.Type, allowed: a.metrics.counter(one, "allowed"), denied: a.metrics.counter(one, "denied")}
 		switch string(one.Type) {
 		case RBAC:
 			l.authorizer, l.rbac = a.config.RBAC, a.config.RBAC

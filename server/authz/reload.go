@@ -66,6 +66,6 @@ func newCounts(reg prometheus.Registerer) *counts {
 	}, []string{"type", "name", "decision"})}
 }
 
-func (c *counts) of(one *apiserver.AuthorizerConfiguration, decision string) prometheus.Counter {
+func (c *counts) counter(one *apiserver.AuthorizerConfiguration, decision string) prometheus.Counter {
 	return c.decisions.WithLabelValues(string(one.Type), one.Name, decision)
 }

@@ -138,14 +138,14 @@ func (k *Keeper) Run(ctx context.Context) {
 			return
 		}
 		wait = k.config.Options.Interval
-		if err := k.once(ctx); err != nil && ctx.Err() == nil {
+		if err := k.saveOne(ctx); err != nil && ctx.Err() == nil {
 			wait = min(wait, retryWait)
 		}
 	}
 }
 
-// once makes an archive and deletes the oldest.
-func (k *Keeper) once(ctx context.Context) error {
+// saveOne makes an archive and deletes the oldest.
+func (k *Keeper) saveOne(ctx context.Context) error {
 	begun := time.Now()
 	saved, err := k.save(ctx, begun)
 	if ctx.Err() != nil {

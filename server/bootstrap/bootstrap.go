@@ -72,6 +72,8 @@ type Tasks struct {
 	tasks  []*task
 	// large lists the longer tasks: they start when the others have been tried, and hold up none of them.
 	large []*task
+	// leased is true after this server has renewed its lease. Only Run uses it.
+	leased bool
 }
 
 const (
@@ -81,10 +83,9 @@ const (
 	reconcileEvery = 10 * time.Second
 	// lookEvery is the pause between checks of objects that only other clients change.
 	lookEvery = time.Minute
-	// retryAfter is the first pause after a failure. The next ones are longer. attemptMost limits one attempt.
-	// The attempt at some hundred roles and bindings has rolesMost for each of them: the server is ready only
-	// after it, and must have all of them, even with a slow disk and while other servers create them at the
-	// same time.
+	// retryAfter is the first pause after a failure. The next ones are longer. attemptMost limits each part of an
+	// attempt. The attempt at some hundred roles and bindings has rolesMost for each of them: the server is ready only
+	// after it, and must have all of them, even with a slow disk and while other servers create them at the same time.
 	retryAfter  = time.Second
 	attemptMost = 5 * time.Second
 	rolesMost   = 30 * time.Second
@@ -158,15 +159,8 @@ func (t *Tasks) round(ctx context.Context, tasks []*task, first bool) time.Time 
 
 // try makes one attempt. It logs a failure once, and again only after a success.
 func (t *Tasks) try(ctx context.Context, task *task) {
-	attempt, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	most := max(attemptMost, task.most)
-	late := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
-	defer late.Stop()
-	err := task.do(attempt, func() { late.Reset(most) })
-	if err != nil && context.Cause(attempt) == context.DeadlineExceeded {
-		err = fmt.Errorf("nothing came of it for %s: %w", most, err)
-	}
+	err := attempt(ctx, most, task.do)
 	if err != nil && task.failures == 0 && ctx.Err() == nil {
 		t.config.Log.Warn("cannot make what every cluster has: trying again", "task", task.name, "error", err)
 	}
@@ -177,6 +171,19 @@ func (t *Tasks) try(ctx context.Context, task *task) {
 	}
 	task.next = time.Now().Add(task.pause())
 	task.failures++
+}
+
+// attempt calls do with a context that ends when do has not called goOn for the time most.
+func attempt(ctx context.Context, most time.Duration, do func(ctx context.Context, goOn func()) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(most, func() { cancel(context.DeadlineExceeded) })
+	defer late.Stop()
+	err := do(ctx, func() { late.Reset(most) })
+	if err != nil && context.Cause(ctx) == context.DeadlineExceeded {
+		err = fmt.Errorf("nothing came of it for %s: %w", most, err)
+	}
+	return err
 }
 
 // pause returns the pause after a failure. It is never longer than between checks, so that a lease does not

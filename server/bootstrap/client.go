@@ -68,7 +68,7 @@ func (c *client) do(ctx context.Context, method, path, contentType string, body,
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	ctx = request.WithUser(store.Aside(ctx),
+	ctx = request.WithUser(store.WithAside(ctx),
 		&user.DefaultInfo{Name: user.APIServerUser, Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}})
 	ctx = request.WithRequestInfo(ctx, info)
 	w := &answer{header: http.Header{}}

@@ -29,30 +29,34 @@ const (
 )
 
 // reconcile renews this server's lease, and makes the addresses with a lease the endpoints of the service.
-func (t *Tasks) reconcile(ctx context.Context) error {
+func (t *Tasks) reconcile(ctx context.Context, goOn func()) error {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return nil
 	}
 	if err := t.renew(ctx); err != nil {
 		return fmt.Errorf("renew the lease of %s: %w", t.config.Address, err)
 	}
-	return t.writeEndpoints(ctx, false)
+	t.leased = true
+	goOn()
+	return t.writeEndpoints(ctx, false, goOn)
 }
 
-// leave removes this server from the endpoints.
+// leave removes this server from the endpoints. Its lease may have ended before, if etcd was slow.
 func (t *Tasks) leave(ctx context.Context) {
 	if !t.config.Address.IsValid() || t.config.Leases == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptMost)
-	defer cancel()
-	err := t.config.Leases.Delete(ctx, t.leaseKey(), &corev1.Endpoints{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{})
-	if store.IsNotFound(err) {
-		return
-	}
-	if err == nil {
-		err = t.writeEndpoints(ctx, true)
-	}
+	err := attempt(ctx, attemptMost, func(ctx context.Context, goOn func()) error {
+		err := t.config.Leases.Delete(ctx, t.leaseKey(), &corev1.Endpoints{}, store.ValidateAllObjectFunc, store.DeleteOptions{})
+		if store.IsNotFound(err) && !t.leased {
+			return nil
+		}
+		if err != nil && !store.IsNotFound(err) {
+			return err
+		}
+		goOn()
+		return t.writeEndpoints(ctx, true, goOn)
+	})
 	if err != nil {
 		t.config.Log.Warn("this server is an endpoint of the service kubernetes still, until its lease ends", "error", err)
 	}
@@ -64,13 +68,13 @@ func (t *Tasks) leaseKey() string { return LeasesPrefix + "/" + t.config.Address
 // without changes.
 func (t *Tasks) renew(ctx context.Context) error {
 	ttl := uint64(leaseTime / time.Second)
-	return t.config.Leases.GuaranteedUpdate(ctx, t.leaseKey(), &corev1.Endpoints{}, true, nil,
+	return t.config.Leases.GuaranteedUpdate(ctx, t.leaseKey(), &corev1.Endpoints{},
 		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
 			lease := input.(*corev1.Endpoints)
 			lease.Generation++
 			lease.Subsets = []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: t.config.Address.Addr().String()}}}}
 			return lease, &ttl, nil
-		}, nil)
+		}, store.UpdateOptions{IgnoreNotFound: true})
 }
 
 // addresses returns the addresses of all servers with a lease, sorted.
@@ -100,11 +104,12 @@ func (t *Tasks) addresses(ctx context.Context) ([]corev1.EndpointAddress, error)
 
 // writeEndpoints updates the service's Endpoints and EndpointSlice from the leases. It never writes an empty
 // list while the server runs: a running server has a lease, so etcd must have lost leases.
-func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
+func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool, goOn func()) error {
 	addresses, err := t.addresses(ctx)
 	if err != nil {
 		return err
 	}
+	goOn()
 	if len(addresses) == 0 && !leaving {
 		return errors.New("no server has a lease, not even this one")
 	}
@@ -115,25 +120,29 @@ func (t *Tasks) writeEndpoints(ctx context.Context, leaving bool) error {
 		}}}}
 	}
 	if t.config.Serves(corev1.SchemeGroupVersion.WithResource("endpoints")) {
-		if wanted, err = t.writeSubsets(ctx, wanted); err != nil {
+		if wanted, err = t.writeSubsets(ctx, wanted, goOn); err != nil {
 			return err
 		}
+		goOn()
 	}
 	if t.config.Serves(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")) {
-		return t.writeSlice(ctx, sliceOf(wanted))
+		return t.writeSlice(ctx, sliceOf(wanted), goOn)
 	}
 	return nil
 }
 
 // writeSubsets writes the Endpoints, and returns their new subsets. A single subset keeps its ports, which a
 // server with another port may have written.
-func (t *Tasks) writeSubsets(ctx context.Context, wanted []corev1.EndpointSubset) ([]corev1.EndpointSubset, error) {
+func (t *Tasks) writeSubsets(
+	ctx context.Context, wanted []corev1.EndpointSubset, goOn func(),
+) ([]corev1.EndpointSubset, error) {
 	var e corev1.Endpoints
 	err := t.client.get(ctx, endpoints+"/"+apiService, &e)
 	missing := apierrors.IsNotFound(err)
 	if err != nil && !missing {
 		return nil, err
 	}
+	goOn()
 	if len(e.Subsets) == 1 && len(wanted) == 1 {
 		wanted[0].Ports = e.Subsets[0].Ports
 	}
@@ -180,9 +189,10 @@ func sliceOf(subsets []corev1.EndpointSubset) *discoveryv1.EndpointSlice {
 }
 
 // writeSlice writes the EndpointSlice. Its address family can't change: a slice of another family is deleted first.
-func (t *Tasks) writeSlice(ctx context.Context, wanted *discoveryv1.EndpointSlice) error {
+func (t *Tasks) writeSlice(ctx context.Context, wanted *discoveryv1.EndpointSlice, goOn func()) error {
 	var present discoveryv1.EndpointSlice
 	err := t.client.get(ctx, endpointSlices+"/"+apiService, &present)
+	goOn()
 	switch {
 	case apierrors.IsNotFound(err):
 		return t.client.create(ctx, endpointSlices, wanted)

@@ -66,14 +66,14 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 	for _, b := range wanted.RoleBindings {
 		work = append(work, roleBindings.reconcile(reconciliation.RoleBindingAdapter{RoleBinding: b}, reconcileBinding))
 	}
-	err = together(writers, work, goOn)
+	err = runParallel(writers, work, goOn)
 	aggregating, failed := controller.AggregatingRoles(wanted.ClusterRoles)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	// Aggregating roles come after all others, with the rules that they aggregate: so no client sees them
-	// without rules, and the controller that keeps them finds nothing to do. It fills in the rules of existing
-	// ones.
+	// Aggregating roles come after all others, one after the other since some aggregate each other, with the rules
+	// that they aggregate: so no client sees them without rules, and the controller that keeps them finds nothing
+	// to do. It fills in the rules of existing ones.
 	var last []func() error
 	for _, r := range aggregating {
 		if _, err := clusterRoles.Get("", r.Name); err == nil {
@@ -81,7 +81,7 @@ func (t *Tasks) roles(ctx context.Context, goOn func()) error {
 		}
 		last = append(last, clusterRoles.reconcile(reconciliation.ClusterRoleRuleOwner{ClusterRole: r}, reconcileRole))
 	}
-	err = errors.Join(err, together(writers, last, goOn))
+	err = errors.Join(err, runParallel(1, last, goOn))
 	if err == nil && t.config.RolesKnown != nil {
 		err = t.config.RolesKnown(ctx) // the next request after readiness needs the roles
 	}
@@ -98,8 +98,8 @@ func reconcileBinding(in *cache[reconciliation.RoleBinding], want reconciliation
 	return err
 }
 
-// together calls all functions of work, some at a time, even if some fail, and calls goOn after each success.
-func together(most int, work []func() error, goOn func()) error {
+// runParallel calls all functions of work, some at a time, even if some fail, and calls goOn after each success.
+func runParallel(most int, work []func() error, goOn func()) error {
 	errs := make([]error, len(work))
 	free := make(chan struct{}, most)
 	var wg sync.WaitGroup

@@ -25,7 +25,7 @@ const (
 )
 
 // service creates the service, which it never changes later, and its endpoints.
-func (t *Tasks) service(ctx context.Context, _ func()) error {
+func (t *Tasks) service(ctx context.Context, goOn func()) error {
 	if !t.config.Serves(corev1.SchemeGroupVersion.WithResource("services")) {
 		return nil
 	}
@@ -47,7 +47,8 @@ func (t *Tasks) service(ctx context.Context, _ func()) error {
 	if err != nil {
 		return err
 	}
-	return t.reconcile(ctx)
+	goOn()
+	return t.reconcile(ctx, goOn)
 }
 
 // serviceCIDR creates the default ServiceCIDR, and sets its condition Ready if the server allocates addresses

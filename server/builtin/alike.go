@@ -87,9 +87,9 @@ func sameStruct(a, b reflect.Type, seen map[[2]reflect.Type]bool) error {
 	return nil
 }
 
-// Alike returns a function that views a value of In as an Out with the same fields. It panics at once if the types
+// ViewAs returns a function that views a value of In as an Out with the same fields. It panics at once if the types
 // differ: that is a mistake in the program, and shows when it starts.
-func Alike[In, Out any]() func(*In) *Out {
+func ViewAs[In, Out any]() func(*In) *Out {
 	out := reflect.TypeFor[Out]()
 	mustBeAlike(reflect.TypeFor[In](), out)
 	return func(value *In) *Out { return viewAs(value, out).Interface().(*Out) }

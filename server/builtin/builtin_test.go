@@ -136,7 +136,7 @@ func TestMetaFields(t *testing.T) {
 		{metav1.ObjectMeta{Name: "a", Namespace: "b"}, fields.Set{"metadata.name": "a", "metadata.namespace": "b"}},
 		{metav1.ObjectMeta{Name: "a"}, fields.Set{"metadata.name": "a"}},
 	} {
-		if diff := cmp.Diff(tc.want, MetaFields(&tc.m, 0)); diff != "" {
+		if diff := cmp.Diff(tc.want, metaFields(&tc.m, 0)); diff != "" {
 			t.Error(diff)
 		}
 	}

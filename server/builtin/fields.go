@@ -24,9 +24,9 @@ type Field[T Object] struct {
 	Served []schema.GroupVersion
 }
 
-// MetaFields returns the fields of every object that selectors match, with capacity for more. An object without a
+// metaFields returns the fields of every object that selectors match, with capacity for more. An object without a
 // namespace has no field for it.
-func MetaFields(m metav1.Object, more int) fields.Set {
+func metaFields(m metav1.Object, more int) fields.Set {
 	f := make(fields.Set, 2+more)
 	f["metadata.name"] = m.GetName()
 	if namespace := m.GetNamespace(); namespace != "" {
@@ -46,7 +46,7 @@ func attrsOf[T Object](declared []Field[T]) store.AttrFunc {
 		if err != nil {
 			return nil, nil, err
 		}
-		set := MetaFields(obj, len(declared))
+		set := metaFields(obj, len(declared))
 		for _, f := range declared {
 			if f.Value != nil {
 				set[f.Label] = f.Value(obj)

@@ -41,7 +41,7 @@ func NewPart[T Object](main *REST, name string, stored schema.GroupVersion, part
 }
 
 func (r *REST) newPart(name string, stored schema.GroupVersion, part Part[Object]) *StatusREST {
-	return r.Subresource(newStatusStrategy(r.UpdateStrategy, name, stored, part))
+	return r.subresource(newStatusStrategy(r.UpdateStrategy, name, stored, part))
 }
 
 // StatusStrategy updates the part of an object that a subresource declares.

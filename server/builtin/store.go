@@ -82,18 +82,18 @@ type StatusREST struct {
 	store *registry.Store
 }
 
-// Subresource returns a view of the resource's storage that updates with another strategy. The resource's own update
+// subresource returns a view of the resource's storage that updates with another strategy. The resource's own update
 // hooks do not run: they would see the object before the strategy restores the fields that the subresource may not
 // change.
-func (r *REST) Subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
+func (r *REST) subresource(strategy rest.RESTUpdateStrategy) *StatusREST {
 	s := *r.Store
 	s.UpdateStrategy = strategy
 	s.BeginUpdate, s.AfterUpdate = nil, nil
-	return NewStatusREST(&s)
+	return newStatusREST(&s)
 }
 
-// NewStatusREST returns a subresource that reads and updates through s.
-func NewStatusREST(s *registry.Store) *StatusREST { return &StatusREST{store: s} }
+// newStatusREST returns a subresource that reads and updates through s.
+func newStatusREST(s *registry.Store) *StatusREST { return &StatusREST{store: s} }
 
 func (r *StatusREST) New() runtime.Object { return r.store.New() }
 
@@ -115,11 +115,12 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 }
 
 // Update never creates: permission to change a part of an object is no permission to create one.
-func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, steps.StatusUpdate, name)
 	defer step.End(&err)
-	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+	admit.ForceAllowCreate = false
+	return r.store.Update(ctx, name, objInfo, admit, options)
 }
 
 func (r *StatusREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {

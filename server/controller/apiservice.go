@@ -28,13 +28,13 @@ import (
 // once, and after each change of API services and definitions, until ctx ends. It returns at once if the server
 // does not serve API services. complete is set when nothing was left to do for the first time.
 func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) {
-	services, ok := kit.Storage(apiServices).(work.OwnedStorage)
+	services, ok := kit.Storage(apiServices).(work.ManagedStorage)
 	if !ok {
 		complete.Store(true)
 		return
 	}
 	c := &apiServiceKeeper{
-		services: work.Owned[*apiregistrationv1.APIService]{Storage: services, Resource: apiServices}, storages: kit.Storages,
+		services: work.ManagedResource[*apiregistrationv1.APIService]{Storage: services, Resource: apiServices}, storages: kit.Storages,
 	}
 	changes := make(chan struct{}, 1)
 	var following sync.WaitGroup
@@ -74,7 +74,7 @@ var (
 
 // apiServiceKeeper keeps the API services. One goroutine uses it.
 type apiServiceKeeper struct {
-	services work.Owned[*apiregistrationv1.APIService]
+	services work.ManagedResource[*apiregistrationv1.APIService]
 	storages work.Storages
 
 	// started is set once the API services that are managed from the start on are correct. atStart holds the
@@ -84,7 +84,7 @@ type apiServiceKeeper struct {
 }
 
 func (c *apiServiceKeeper) request(ctx context.Context, verb string, resource schema.GroupVersionResource) context.Context {
-	return work.Owned[*apiregistrationv1.APIService]{Resource: resource}.Request(ctx, verb)
+	return work.ManagedResource[*apiregistrationv1.APIService]{Resource: resource}.Request(ctx, verb)
 }
 
 // sync creates, corrects and deletes API services, so that they match the served versions.
@@ -99,7 +99,7 @@ func (c *apiServiceKeeper) sync(ctx context.Context) error {
 			c.atStart[name] = true
 		}
 	}
-	wanted, unknown, err := c.wanted(ctx)
+	wanted, unknown, err := c.wantedServices(ctx)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *apiServiceKeeper) put(ctx context.Context, want, have *apiregistrationv
 		next := have.DeepCopy()
 		next.Spec = want.Spec
 		_, _, err = c.services.Storage.Update(c.request(ctx, "update", apiServices), next.Name, rest.DefaultUpdatedObjectInfo(next),
-			rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+			rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	}
 	return work.UnlessOvertaken(err)
 }
@@ -154,9 +154,9 @@ func (c *apiServiceKeeper) remove(ctx context.Context, have *apiregistrationv1.A
 	return work.UnlessOvertaken(err)
 }
 
-// wanted returns an API service for each version that this server has, by name. unknown lists groups with
+// wantedServices returns an API service for each version that this server has, by name. unknown lists groups with
 // definitions that can't be read, which may have more versions.
-func (c *apiServiceKeeper) wanted(
+func (c *apiServiceKeeper) wantedServices(
 	ctx context.Context,
 ) (wanted map[string]*apiregistrationv1.APIService, unknown map[string]bool, err error) {
 	wanted, unknown = map[string]*apiregistrationv1.APIService{}, map[string]bool{}

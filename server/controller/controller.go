@@ -52,7 +52,7 @@ type Controllers struct {
 // start.
 type term struct {
 	feed  *feed.Feed // nil if none of the controllers is to run
-	other *lease.Other
+	other *lease.OtherManager
 	named map[string]runner
 }
 
@@ -167,8 +167,8 @@ func (all *Controllers) Holder() (name string, own bool) {
 	return all.elector.Holder()
 }
 
-// Other returns the kube-controller-manager that runs the same controllers, if one is known.
-func (all *Controllers) Other() string {
+// OtherManager returns the kube-controller-manager that runs the same controllers, if one is known.
+func (all *Controllers) OtherManager() string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.term == nil || all.term.other == nil {
@@ -177,8 +177,9 @@ func (all *Controllers) Other() string {
 	return all.term.other.Holder()
 }
 
-// Registered returns an error until there is an API service for each version that this server has, if it keeps them.
-func (all *Controllers) Registered(context.Context) error {
+// CheckRegistered returns an error until there is an API service for each version that this server has, if it keeps
+// them.
+func (all *Controllers) CheckRegistered(context.Context) error {
 	if !all.registered.Load() {
 		return errors.New("not all API services exist yet")
 	}

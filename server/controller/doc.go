@@ -28,7 +28,7 @@
 //	lease          chooses the process that runs them, if several share an etcd
 //	work           their common parts
 //
-// Those in [Known] are kube-controller-manager's, with its names: --controllers turns them on and off. The
+// Those in [Names] are kube-controller-manager's, with its names: --controllers turns them on and off. The
 // others belong to a Kubernetes API server, and run whenever it creates initial objects.
 //
 // In come the installed storages by resource, looked up each time, since custom resources come and go. Out go

@@ -91,11 +91,11 @@ type fixtureKeeper struct {
 
 	mu sync.Mutex
 	// mended holds the namespaces whose object another writer has changed.
-	mended map[string]mended
+	mended map[string]recentChanges
 }
 
-// mended counts the recent changes of an object, with the time of the last.
-type mended struct {
+// recentChanges counts the recent changes of an object, with the time of the last.
+type recentChanges struct {
 	times int
 	last  time.Time
 }
@@ -105,7 +105,7 @@ func keepFixtures(kit *work.Kit, self controller, f fixture) *fixtureKeeper {
 	writer := self.writer(kit)
 	c := &fixtureKeeper{
 		fixture: f, resource: self.follows[1], storage: kit.Storage, writer: writer,
-		spaces: work.ObjectsOf[*corev1.Namespace](kit, writer, namespaces), suffix: "/" + f.name, mended: map[string]mended{},
+		spaces: work.ObjectsOf[*corev1.Namespace](kit, writer, namespaces), suffix: "/" + f.name, mended: map[string]recentChanges{},
 	}
 	c.Loop = loopOf(kit, self, c.keep)
 	return c
@@ -181,9 +181,9 @@ func (c *fixtureKeeper) pause(namespace string) time.Duration {
 	defer c.mu.Unlock()
 	m := c.mended[namespace]
 	if time.Since(m.last) > mendedFor {
-		m = mended{}
+		m = recentChanges{}
 	}
-	c.mended[namespace] = mended{times: m.times + 1, last: time.Now()}
+	c.mended[namespace] = recentChanges{times: m.times + 1, last: time.Now()}
 	return pauseAfter(m.times)
 }
 

@@ -23,23 +23,23 @@ import (
 // corrects the mandatory ones. It corrects a suggested one until a user changes it, or turns that off with an
 // annotation. It checks them once a minute, and returns at once if the server has no such objects.
 func keepFlowControl(ctx context.Context, kit *work.Kit) {
-	levels, ok := kit.Storage(priorityLevels).(work.OwnedStorage)
+	levels, ok := kit.Storage(priorityLevels).(work.ManagedStorage)
 	if !ok {
 		return
 	}
-	schemas, ok := kit.Storage(flowSchemas).(work.OwnedStorage)
+	schemas, ok := kit.Storage(flowSchemas).(work.ManagedStorage)
 	if !ok {
 		return
 	}
 	c := flowControl{
 		levels: ownedFlow[*flowcontrolv1.PriorityLevelConfiguration]{
-			Owned:     work.Owned[*flowcontrolv1.PriorityLevelConfiguration]{Storage: levels, Resource: priorityLevels},
-			suggested: bootstrap.SuggestedPriorityLevelConfigurations, mandatory: bootstrap.MandatoryPriorityLevelConfigurations,
+			ManagedResource: work.ManagedResource[*flowcontrolv1.PriorityLevelConfiguration]{Storage: levels, Resource: priorityLevels},
+			suggested:       bootstrap.SuggestedPriorityLevelConfigurations, mandatory: bootstrap.MandatoryPriorityLevelConfigurations,
 			sameSpec: sameLevel, setSpec: func(to, from *flowcontrolv1.PriorityLevelConfiguration) { from.Spec.DeepCopyInto(&to.Spec) },
 		},
 		schemas: ownedFlow[*flowcontrolv1.FlowSchema]{
-			Owned:     work.Owned[*flowcontrolv1.FlowSchema]{Storage: schemas, Resource: flowSchemas},
-			suggested: bootstrap.SuggestedFlowSchemas, mandatory: bootstrap.MandatoryFlowSchemas,
+			ManagedResource: work.ManagedResource[*flowcontrolv1.FlowSchema]{Storage: schemas, Resource: flowSchemas},
+			suggested:       bootstrap.SuggestedFlowSchemas, mandatory: bootstrap.MandatoryFlowSchemas,
 			sameSpec: func(want, have *flowcontrolv1.FlowSchema) bool {
 				return apiequality.Semantic.DeepEqual(want.Spec, have.Spec)
 			},
@@ -114,7 +114,7 @@ func (c *flowControl) ensure(ctx context.Context) error {
 
 // ownedFlow holds the wanted objects of a resource.
 type ownedFlow[T builtin.Object] struct {
-	work.Owned[T]
+	work.ManagedResource[T]
 	suggested, mandatory []T
 	// sameSpec reports whether the spec of an object is correct, and setSpec copies the spec.
 	sameSpec func(want, have T) bool
@@ -160,7 +160,7 @@ func (k ownedFlow[T]) revise(ctx context.Context, want, have T, always bool) err
 		have.SetAnnotations(annotations)
 	}
 	_, _, err = k.Storage.Update(k.Request(ctx, "update"), have.GetName(), rest.DefaultUpdatedObjectInfo(have),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+		rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	return err
 }
 

@@ -128,7 +128,7 @@ var tokenUsed = trace.Because("token-used",
 // label already has it. The clock of another server may already be at tomorrow. A token stays valid if its use
 // can't be recorded: that is logged, and retried at the next use.
 func MarkTokens(kit *work.Kit) func(context.Context, *corev1.Secret) {
-	all := work.ObjectsOf[*corev1.Secret](kit, kit.Self("legacy-token-tracking"), secrets)
+	all := work.ObjectsOf[*corev1.Secret](kit, kit.ServerWriter("legacy-token-tracking"), secrets)
 	return func(ctx context.Context, secret *corev1.Secret) {
 		now := time.Now().UTC()
 		today, tomorrow := now.Format(tokenDay), now.AddDate(0, 0, 1).Format(tokenDay)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Known returns the names of the controllers that can be turned on and off.
-func Known() (names []string) {
+// Names returns the names of the controllers that can be turned on and off.
+func Names() (names []string) {
 	for _, c := range known {
 		names = append(names, c.name)
 	}
@@ -24,8 +24,8 @@ func (s Selection) Validate() error {
 	var errs []error
 	for _, item := range s {
 		name := canonical(strings.TrimPrefix(item, "-"))
-		if name != "*" && !slices.Contains(Known(), name) {
-			errs = append(errs, fmt.Errorf("%q is not in the list of known controllers: %s", item, strings.Join(Known(), ", ")))
+		if name != "*" && !slices.Contains(Names(), name) {
+			errs = append(errs, fmt.Errorf("%q is not in the list of known controllers: %s", item, strings.Join(Names(), ", ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -42,11 +42,11 @@ func (s Selection) Has(name string) bool {
 			all = !strings.HasPrefix(item, "-")
 		}
 	}
-	return all && slices.Contains(Known(), name)
+	return all && slices.Contains(Names(), name)
 }
 
 // any reports whether any controller runs.
-func (s Selection) any() bool { return slices.ContainsFunc(Known(), s.Has) }
+func (s Selection) any() bool { return slices.ContainsFunc(Names(), s.Has) }
 
 // canonical returns the name of the controller with that name or short name.
 func canonical(name string) string {

@@ -52,8 +52,8 @@ type follower interface {
 	feed.Follower
 }
 
-// of adapts a controller that knows its name and its workers by itself.
-func of[F follower](make func(*work.Kit) F) func(*work.Kit, controller) follower {
+// adapt adapts a controller that knows its name and its workers by itself.
+func adapt[F follower](make func(*work.Kit) F) func(*work.Kit, controller) follower {
 	return func(kit *work.Kit, _ controller) follower { return make(kit) }
 }
 
@@ -71,7 +71,7 @@ func (c controller) start(kit *work.Kit, from *feed.Feed) follower {
 // writer returns the writer of a controller.
 func (c controller) writer(kit *work.Kit) *work.Writer {
 	if c.account == "" {
-		return kit.Self(c.name)
+		return kit.ServerWriter(c.name)
 	}
 	return kit.Writer(cmp.Or(c.manager, c.name), c.account)
 }
@@ -139,7 +139,7 @@ const (
 
 // known lists the controllers of kube-controller-manager that kx has.
 var known = []controller{
-	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: of(garbage.New)},
+	{name: Garbage, short: "garbagecollector", does: "delete objects whose owners are gone", make: adapt(garbage.New)},
 	{name: Namespace, short: "namespace", does: "empty deleted namespaces"},
 	certificateSigning,
 	certificateCleaning,
@@ -148,7 +148,7 @@ var known = []controller{
 	volumeProtection,
 	serviceCIDRProtection,
 	finishedJobs,
-	{name: Quota, short: "resourcequota", does: "count what is used of quotas", make: of(resourcequota.New)},
+	{name: Quota, short: "resourcequota", does: "count what is used of quotas", make: adapt(resourcequota.New)},
 	rootCA,
 	serviceAccounts,
 	tokenSecrets,
@@ -159,8 +159,8 @@ var known = []controller{
 // own lists a Kubernetes API server's own controllers, which run whenever it creates initial objects.
 var own = []controller{
 	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AddressResource, repair.RangeResource},
-		make: of(repair.NewAddresses)},
-	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AllocationResource}, make: of(repair.NewPorts)},
+		make: adapt(repair.NewAddresses)},
+	{follows: []schema.GroupVersionResource{repair.ServiceResource, repair.AllocationResource}, make: adapt(repair.NewPorts)},
 	legacyTokenTracking,
 }
 

@@ -99,11 +99,10 @@ func (c *collection) Kinds() (kinds []schema.GroupVersionKind) {
 	return kinds
 }
 
-func (c *collection) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (
-	out runtime.Object, created bool, err error) {
+func (c *collection) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (out runtime.Object, created bool, err error) {
 	err = c.useOne(ctx, name, func(r *customresource.REST) (err error) {
-		out, created, err = r.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
+		out, created, err = r.Update(ctx, name, objInfo, admit, options)
 		return err
 	})
 	return out, created, err

@@ -35,7 +35,7 @@ type crdHandler struct {
 	// mu serializes writers and guards building. Readers of current see a map that is replaced, never changed.
 	mu sync.Mutex
 	// building maps names to the crdInfos that are being created.
-	building map[string]*building
+	building map[string]*versionBuild
 
 	retiring sync.WaitGroup
 	stopped  context.Context
@@ -43,7 +43,7 @@ type crdHandler struct {
 }
 
 func newCRDHandler(c Config, l *lister.Lister) *crdHandler {
-	h := &crdHandler{config: c, lister: l, building: map[string]*building{}}
+	h := &crdHandler{config: c, lister: l, building: map[string]*versionBuild{}}
 	h.current.Store(&map[string]*crdInfo{})
 	h.stopped, h.stop = context.WithCancel(context.Background())
 	return h
@@ -83,7 +83,7 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		serving, err = nil, nil // it has gone since
 	}
 	if err != nil {
-		fail(h.unresolved(ctx, name), info, w, req)
+		fail(h.resolveError(ctx, name), info, w, req)
 		return
 	}
 	if serving == nil {
@@ -99,9 +99,9 @@ func (h *crdHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// unresolved returns the client's error if a definition could not be read or served. The journey and the log
+// resolveError returns the client's error if a definition could not be read or served. The journey and the log
 // have the cause. The client sees it only if an administrator has to remove it.
-func (h *crdHandler) unresolved(ctx context.Context, name string) error {
+func (h *crdHandler) resolveError(ctx context.Context, name string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 	}

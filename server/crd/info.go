@@ -53,7 +53,7 @@ type version struct {
 	deprecation handler.Deprecation
 }
 
-type building struct {
+type versionBuild struct {
 	done chan struct{}
 	err  error
 }
@@ -142,7 +142,7 @@ func (h *crdHandler) create(ctx context.Context, name string) (info *crdInfo, to
 
 // beginBuilding returns the crdInfo for crd if there is one. Otherwise it returns the current build, which is
 // the caller's own if mine.
-func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *building, mine bool) {
+func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *versionBuild, mine bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if info = (*h.current.Load())[crd.Name]; info != nil && info.serves(crd) {
@@ -151,13 +151,13 @@ func (h *crdHandler) beginBuilding(crd *lister.Definition) (info *crdInfo, b *bu
 	if b = h.building[crd.Name]; b != nil {
 		return nil, b, false
 	}
-	b = &building{done: make(chan struct{})}
+	b = &versionBuild{done: make(chan struct{})}
 	h.building[crd.Name] = b
 	return nil, b, true
 }
 
 // build creates the crdInfo for crd, and replaces the previous one.
-func (h *crdHandler) build(ctx context.Context, crd *lister.Definition, b *building) (info *crdInfo, took time.Duration, err error) {
+func (h *crdHandler) build(ctx context.Context, crd *lister.Definition, b *versionBuild) (info *crdInfo, took time.Duration, err error) {
 	start := time.Now()
 	defer close(b.done)
 	defer func() {
@@ -249,7 +249,7 @@ var (
 
 // newCRDInfo creates the crdInfo of a definition. by is the journey of the request that needs it, if any.
 func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err error) {
-	notes := trace.NewNotes(trace.Noted{}, 1+2*len(crd.Spec.Versions))
+	notes := trace.NewNotes(trace.StepNote{}, 1+2*len(crd.Spec.Versions))
 	note := trace.Note(notes, steps.InstallDefinition, crd.Name)
 	defer note.End(&err)
 	if by != "" {
@@ -258,7 +258,7 @@ func newCRDInfo(c Config, crd *lister.Definition, by string) (_ *crdInfo, err er
 		note.Why(builtForNobody, int64(controller.Revision(crd)))
 	}
 	resource, err := customresource.New(customresource.Config{
-		Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits, Notes: notes, Note: note,
+		Definition: crd, Options: c.RESTOptions, Conversion: c.conversion, Limits: c.Limits, Observe: c.Observe, Notes: notes, Note: note,
 	})
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (s *Server) Scope(ctx context.Context, resource schema.GroupVersionResource
 	if crd == nil {
 		return nil, nil
 	}
-	info, err := s.getOrCreateServingInfoFor(trace.Unrecorded(ctx), crd) // the write itself has this step
+	info, err := s.getOrCreateServingInfoFor(trace.WithoutRecording(ctx), crd) // the write itself has this step
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -161,7 +161,7 @@ func newVersion(c Config, info *crdInfo, s *scopes, v *customresource.Version) *
 	storage := v.Storage.CustomResource
 	scope := s.ofResource(v)
 	watcher := endingWatcher{storage, info.life}
-	scope.FieldManager, scope.FieldTypes = s.managers.of(scope, v), s.managers.converter
+	scope.FieldManager, scope.FieldTypes = s.managers.manager(scope, v), s.managers.converter
 	out.resource = map[string]http.HandlerFunc{
 		"get":              handler.GetResource(storage, scope),
 		"list":             handler.ListResource(storage, watcher, scope, false, c.MinRequestTimeout),
@@ -199,7 +199,7 @@ type subresourceStorage interface {
 // subresource returns the handlers of a subresource.
 func (s *scopes) subresource(scope *handler.RequestScope, v *customresource.Version,
 	storage subresourceStorage) map[string]http.HandlerFunc {
-	scope.FieldManager, scope.FieldTypes = s.managers.of(scope, v), s.managers.converter
+	scope.FieldManager, scope.FieldTypes = s.managers.manager(scope, v), s.managers.converter
 	return map[string]http.HandlerFunc{
 		"get":    handler.GetResource(storage, scope),
 		"update": handler.UpdateResource(storage, scope),

@@ -19,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/server/coverage"
 	"github.com/kx-apiserver/kx/server/crd/controller"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/definition"
@@ -54,6 +55,8 @@ type Config struct {
 	Services webhook.ServiceResolver
 	// Limits bounds the cost of one custom resource.
 	Limits crdschema.Limits
+	// Observe (optional) is called after each evaluation of a rule.
+	Observe coverage.Observer
 
 	// Delegate answers all requests that are not for custom resources.
 	Delegate http.Handler
@@ -122,8 +125,8 @@ func (s *Server) WithOpenAPI(next http.Handler) http.Handler {
 // ctx ends.
 func (s *Server) settle(ctx context.Context) {
 	for {
-		told := s.lister.Told()
-		if s.lister.WaitTold(ctx) != nil || !slices.ContainsFunc(s.lister.List(), controller.IsEstablishingDue) {
+		told := s.lister.NextDelivery()
+		if s.lister.WaitDelivered(ctx) != nil || !slices.ContainsFunc(s.lister.List(), controller.IsEstablishingDue) {
 			return
 		}
 		select {
@@ -132,6 +135,24 @@ func (s *Server) settle(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// CatchUp returns when the definitions that etcd had at a revision, at which one was written, are served.
+func (s *Server) CatchUp(ctx context.Context, revision uint64) error {
+	for {
+		told := s.lister.NextDelivery()
+		if s.lister.Revision() >= revision {
+			break
+		}
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	s.settle(ctx)
+	s.UpdateDiscovery(ctx)
+	return ctx.Err()
 }
 
 // Install installs the definitions themselves in a server, which owns their storage from then on.

@@ -49,9 +49,9 @@ func must(t testing.TB, err error) {
 
 func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("in 30 s it is not so that %s", what)
+			t.Fatalf("in three minutes it was not so that %s", what)
 		}
 	}
 }

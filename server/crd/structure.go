@@ -17,8 +17,8 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 )
 
-// Serving is a definition with the present state of its serving.
-type Serving struct {
+// ServedDefinition is a definition with the present state of its serving.
+type ServedDefinition struct {
 	// Definition must not be changed.
 	Definition *lister.Definition
 	// Made is the creation time of its crdInfo, and Took the duration. Both are zero if there is none: the next
@@ -40,7 +40,7 @@ type Serving struct {
 }
 
 // Way adds the steps that led to serving one version, without those for other versions.
-func (s *Serving) Way(w *trace.Way, version string) {
+func (s *ServedDefinition) Way(w *trace.Way, version string) {
 	others := func(id steps.ID, subject string) bool {
 		return (id == steps.InstallSchema || id == steps.InstallServed) && subject != version
 	}
@@ -48,7 +48,7 @@ func (s *Serving) Way(w *trace.Way, version string) {
 	w.AddBut(s.notes, before)
 	for i := range s.Versions {
 		if v := &s.Versions[i]; v.Resource.Version == version && v.Subresource == "" {
-			v.Made(w)
+			v.AddCreation(w)
 		}
 	}
 	w.AddBut(s.notes, others)
@@ -60,7 +60,7 @@ func (s *Serving) Way(w *trace.Way, version string) {
 }
 
 // routesOf returns the routes of a version and its subresources, by verb.
-func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
+func (s *ServedDefinition) routesOf(version string) (attrs []trace.Attr) {
 	for i := range s.Versions {
 		v := &s.Versions[i]
 		if v.Resource.Version != version {
@@ -75,49 +75,51 @@ func (s *Serving) routesOf(version string) (attrs []trace.Attr) {
 }
 
 // Structure returns all definitions with the state of their serving, sorted by name.
-func (s *Server) Structure() []Serving {
+func (s *Server) Structure() []ServedDefinition {
 	current := *s.current.Load()
 	definitions := s.lister.List()
-	all := make([]Serving, 0, len(definitions))
+	all := make([]ServedDefinition, 0, len(definitions))
 	for _, crd := range definitions {
-		serving := Serving{Definition: crd}
+		serving := ServedDefinition{Definition: crd}
 		if info := current[crd.Name]; info != nil && info.serves(crd) {
 			info.describe(&serving)
 		}
 		all = append(all, serving)
 	}
-	slices.SortFunc(all, func(a, b Serving) int { return strings.Compare(a.Definition.Name, b.Definition.Name) })
+	slices.SortFunc(all, func(a, b ServedDefinition) int { return strings.Compare(a.Definition.Name, b.Definition.Name) })
 	return all
 }
 
-func (i *crdInfo) describe(serving *Serving) {
+func (i *crdInfo) describe(serving *ServedDefinition) {
 	serving.Made, serving.Took, serving.By, serving.notes = i.made, i.took, i.by, i.notes
 	serving.Cause = i.cause
 	serving.Requests = i.requests.count()
 	serving.StorageVersion = i.resource.StorageVersion
 	for k := range serving.Definition.Spec.Versions {
 		if name := serving.Definition.Spec.Versions[k].Name; i.versions[name] != nil {
-			serving.Versions = append(serving.Versions, i.installed(name)...)
+			serving.Versions = append(serving.Versions, i.installations(name)...)
 		}
 	}
 }
 
-// installed returns the accounts of one version and its subresources.
-func (i *crdInfo) installed(name string) []endpoint.Installation {
+// installations returns the accounts of one version and its subresources.
+func (i *crdInfo) installations(name string) []endpoint.Installation {
 	v, made := i.resource.Versions[name], i.versions[name]
-	all := []endpoint.Installation{i.one(name, "", v.Storage.CustomResource, made.resource)}
+	all := []endpoint.Installation{i.installation(name, "", v.Storage.CustomResource, made.resource)}
 	if made.status != nil {
-		all = append(all, i.one(name, "status", v.Storage.Status, made.status))
+		all = append(all, i.installation(name, "status", v.Storage.Status, made.status))
 	}
 	if made.scale != nil {
-		scale := i.one(name, "scale", v.Storage.Scale, made.scale)
+		scale := i.installation(name, "scale", v.Storage.Scale, made.scale)
 		scale.Kind = scaleKind
 		all = append(all, scale)
 	}
 	return all
 }
 
-func (i *crdInfo) one(version, subresource string, storage rest.Storage, handlers map[string]http.HandlerFunc) endpoint.Installation {
+func (i *crdInfo) installation(
+	version, subresource string, storage rest.Storage, handlers map[string]http.HandlerFunc,
+) endpoint.Installation {
 	crd := i.crd.Load()
 	names := &crd.Status.AcceptedNames
 	gv := schema.GroupVersion{Group: crd.Spec.Group, Version: version}

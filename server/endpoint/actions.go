@@ -83,7 +83,7 @@ type capability struct {
 	not string
 }
 
-func (c capability) of(s rest.Storage) bool { return c.is(s) != "" }
+func (c capability) has(s rest.Storage) bool { return c.is(s) != "" }
 
 func is[T any]() capability {
 	name := "a " + reflect.TypeFor[T]().String()
@@ -151,7 +151,7 @@ func (a *action) has(s rest.Storage) string {
 func (a *action) lacks(s rest.Storage) string {
 	var lacking []string
 	for _, need := range a.needs {
-		if !need.of(s) {
+		if !need.has(s) {
 			lacking = append(lacking, need.not)
 		}
 	}

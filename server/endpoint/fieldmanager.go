@@ -27,7 +27,7 @@ type builtinTypes struct {
 // types depend only on the binary, so all servers of a process share them.
 var types builtinTypes
 
-func (t *builtinTypes) of(gvk schema.GroupVersionKind) managedfields.TypeConverter {
+func (t *builtinTypes) converter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
 	if made, ok := t.kinds.Load(gvk); ok {
 		return made.(func() managedfields.TypeConverter)()
 	}
@@ -52,7 +52,7 @@ func newTypes(definitions map[string]*spec.Schema) managedfields.TypeConverter {
 }
 
 func (t *builtinTypes) ObjectToTyped(obj runtime.Object, options ...typed.ValidationOptions) (*typed.TypedValue, error) {
-	return t.of(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, options...)
+	return t.converter(obj.GetObjectKind().GroupVersionKind()).ObjectToTyped(obj, options...)
 }
 
 // typesOf returns the types of a kind's fields. For a kind without a built-in definition it deduces them from the

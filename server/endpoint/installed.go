@@ -34,14 +34,14 @@ type Installation struct {
 
 // madeBy returns the notes about the creation of a storage on etcd, the outermost first; nil for a storage elsewhere.
 func madeBy(storage rest.Storage) []*trace.Notes {
-	if store, ok := storage.(interface{ Made() []*trace.Notes }); ok {
-		return store.Made()
+	if store, ok := storage.(interface{ CreationNotes() []*trace.Notes }); ok {
+		return store.CreationNotes()
 	}
 	return nil
 }
 
-// Made adds the creation of the storage to w, if it is on etcd.
-func (i *Installation) Made(w *trace.Way) {
+// AddCreation adds the creation of the storage to w, if it is on etcd.
+func (i *Installation) AddCreation(w *trace.Way) {
 	for _, notes := range madeBy(i.Storage) {
 		w.Add(notes)
 	}

@@ -26,7 +26,7 @@ import (
 // APIInstaller makes routes from the storages of a group version.
 type APIInstaller struct {
 	group *APIGroupVersion
-	note  trace.Noted
+	note  trace.StepNote
 	paths map[resourceKey]*paths
 	// installed records the installation of each storage.
 	installed []Installation

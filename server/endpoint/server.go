@@ -147,7 +147,7 @@ func (s *GenericAPIServer) storagesOf(provider RESTStorageProvider, source APIRe
 		count += len(storages)
 		for _, storage := range storages {
 			if made := madeBy(storage); made != nil {
-				made[0].Below(note)
+				made[0].SetCaller(note)
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func (s *GenericAPIServer) installAPIResources(group *APIGroupInfo) (err error) 
 		if err != nil {
 			return fmt.Errorf("unable to setup API %s: %w", gv, err)
 		}
-		s.own(gv, storages, installed)
+		s.adopt(gv, storages, installed)
 		listed := make([]metav1.APIResource, 0, len(resources))
 		for _, r := range resources {
 			listed = append(listed, r.APIResource)
@@ -253,7 +253,7 @@ func (s *GenericAPIServer) serves(gv schema.GroupVersion) bool {
 	return false
 }
 
-func (s *GenericAPIServer) own(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installation) {
+func (s *GenericAPIServer) adopt(gv schema.GroupVersion, storages map[string]rest.Storage, installed []Installation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.installed = append(s.installed, installed...)
@@ -293,8 +293,8 @@ func (s *GenericAPIServer) Scope(resource schema.GroupVersionResource) *handler.
 	return s.scopes[resource]
 }
 
-// Installed returns the records of all installations, in order.
-func (s *GenericAPIServer) Installed() []Installation {
+// Installations returns the records of all installations, in order.
+func (s *GenericAPIServer) Installations() []Installation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.installed)

@@ -23,38 +23,40 @@ import (
 // auditIDMaxBytes limits the length of an audit ID from a client.
 const auditIDMaxBytes = 64
 
+// auditHeader is the name as net/http has it.
+var auditHeader = http.CanonicalHeaderKey(auditinternal.HeaderAuditID)
+
 // WithAuditInit gives the request an audit ID, or keeps the client's, and returns it in the response.
-func WithAuditInit(next http.Handler, _ *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(auditinternal.HeaderAuditID)
+func WithAuditInit(next Handler, _ *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(auditHeader)
 		if id == "" || len(id) > auditIDMaxBytes {
 			id = uuid.NewString()
 		}
-		ctx, step := trace.Start(r.Context(), steps.FilterAuditInit, id)
+		ctx, step := trace.Start(ctx, steps.FilterAuditInit, id)
 		if journey := trace.FromContext(ctx); journey != nil {
 			journey.UpdateRequest(func(q *trace.Request) { q.AuditID = id })
 		}
 		ctx = audit.WithAuditContext(ctx)
 		audit.WithAuditID(ctx, types.UID(id))
-		w.Header().Set(auditinternal.HeaderAuditID, id)
+		w.Header().Set(auditHeader, id)
 		step.End(nil)
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
+		next(ctx, w, r)
+	}
 }
 
 // WithAudit logs the requester, the request and the result, in as much detail as the policy asks for.
-func WithAudit(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		level, err := beginAudit(r, c)
+func WithAudit(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		level, err := beginAudit(ctx, r, c)
 		if err != nil {
-			c.fail(w, r, apierrors.NewInternalError(err))
+			c.fail(ctx, w, r, apierrors.NewInternalError(err))
 			return
 		}
 		if level == auditinternal.LevelNone {
-			next.ServeHTTP(w, r)
+			next(ctx, w, r)
 			return
 		}
-		ctx := r.Context()
 		ac := audit.AuditContextFrom(ctx)
 		info, _ := request.RequestInfoFrom(ctx)
 		longRunning := c.LongRunning(r, info)
@@ -93,8 +95,8 @@ func WithAudit(next http.Handler, c *Config) http.Handler {
 				panic(p)
 			}
 		}()
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 // clientLeft reports whether a handler stopped in the middle of an answer because its client is gone.
@@ -111,8 +113,13 @@ var (
 var noAuditLog = trace.Because("no-audit-log", "no audit log is kept", "没有启用审计日志")
 
 // beginAudit evaluates the policy, and logs that the request was received. It returns the policy's level.
-func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err error) {
-	ctx, step := trace.Start(r.Context(), steps.FilterAudit, "")
+func beginAudit(ctx context.Context, r *http.Request, c *Config) (level auditinternal.Level, err error) {
+	ctx, step := trace.Start(ctx, steps.FilterAudit, "")
+	if c.AuditSink == nil {
+		step.Why(noAuditLog)
+		step.End(nil)
+		return auditinternal.LevelNone, nil
+	}
 	var why error // the reason that only the step shows
 	defer func() {
 		if why != nil {
@@ -123,12 +130,8 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 		step.End(&err)
 	}()
 	level, err = openAuditEvent(ctx, r, c, &why)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case c.AuditSink == nil:
-		step.Why(noAuditLog)
-		return level, nil
 	}
 	step.Text("level", string(level))
 	if level != auditinternal.LevelNone && !audit.AuditContextFrom(ctx).ProcessEventStage(ctx, auditinternal.StageRequestReceived) {
@@ -138,9 +141,9 @@ func beginAudit(r *http.Request, c *Config) (level auditinternal.Level, err erro
 	return level, nil
 }
 
-// telling is an audit sink that reports why it refuses a request.
-type telling interface {
-	Telling(why *error) audit.Sink
+// refusalReporter is an audit sink that reports why it refuses a request.
+type refusalReporter interface {
+	WithRefusal(why *error) audit.Sink
 }
 
 // openAuditEvent creates the request's event if the policy asks for one. If the log fails later, it stores the reason
@@ -157,8 +160,8 @@ func openAuditEvent(ctx context.Context, r *http.Request, c *Config, why *error)
 	rule := c.AuditPolicy.EvaluatePolicyRule(attributes)
 	audit.ObservePolicyLevel(ctx, rule.Level)
 	sink := c.AuditSink
-	if log, ok := sink.(telling); ok {
-		sink = log.Telling(why)
+	if log, ok := sink.(refusalReporter); ok {
+		sink = log.WithRefusal(why)
 	}
 	if err := audit.AuditContextFrom(ctx).Init(rule, sink); err != nil {
 		*why = err
@@ -178,8 +181,8 @@ func (c *Config) noEvent(r *http.Request, err error) error {
 }
 
 // auditStranger logs a request that fails authentication once it is answered. Such a request never reaches WithAudit.
-func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
-	return auditRefused(w, r, c, &metav1.Status{
+func auditStranger(ctx context.Context, w http.ResponseWriter, r *http.Request, c *Config) error {
+	return auditRefused(ctx, w, r, c, &metav1.Status{
 		Status: metav1.StatusFailure, Reason: metav1.StatusReasonUnauthorized,
 		Message: "Authentication failed, " + credentialsOf(r), // the client gets a shorter message
 	})
@@ -187,8 +190,7 @@ func auditStranger(w http.ResponseWriter, r *http.Request, c *Config) error {
 
 // auditRefused logs a request that a filter before WithAudit refuses, once it is answered. It logs the given status, or
 // the one that the client gets if status is nil.
-func auditRefused(w http.ResponseWriter, r *http.Request, c *Config, status *metav1.Status) error {
-	ctx := r.Context()
+func auditRefused(ctx context.Context, w http.ResponseWriter, r *http.Request, c *Config, status *metav1.Status) error {
 	level, err := openAuditEvent(ctx, r, c, new(error))
 	if err != nil || level == auditinternal.LevelNone {
 		return err

@@ -103,7 +103,7 @@ func TestAuditStages(t *testing.T) {
 			res.Body.Close()
 		}
 		want := strings.Count(tc.want, ",") + 1
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 			sink.mu.Lock()
 			n := len(sink.all)
 			sink.mu.Unlock()

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -15,24 +16,24 @@ import (
 )
 
 // WithAuthentication finds the user, or answers 401.
-func WithAuthentication(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterAuthentication, "")
-		answer, ok, err := c.Authenticator.AuthenticateRequest(r)
+func WithAuthentication(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterAuthentication, "")
+		answer, ok, err := c.Authenticator.AuthenticateRequest(r.WithContext(ctx))
 		if err != nil || !ok {
 			if err == nil {
 				err = errors.New("no credentials that this server knows")
 			}
-			why := doubts(step, err)
+			why := noteRejections(step, err)
 			step.End(&err)
 			c.Logger.Info("a request was turned away: nobody knows who asks",
 				append([]any{"method", r.Method, "path", escape.Line(r.URL.Path), "error", err}, why...)...)
 			closeConnectionOfStranger(w, r)
-			if err := auditStranger(w, r, c); err != nil {
-				c.fail(w, r, apierrors.NewInternalError(err))
+			if err := auditStranger(ctx, w, r, c); err != nil {
+				c.fail(ctx, w, r, apierrors.NewInternalError(err))
 				return
 			}
-			c.fail(w, r, apierrors.NewUnauthorized("Unauthorized"))
+			c.fail(ctx, w, r, apierrors.NewUnauthorized("Unauthorized"))
 			return
 		}
 		if answer.User.GetName() == user.Anonymous {
@@ -49,20 +50,20 @@ func WithAuthentication(next http.Handler, c *Config) http.Handler {
 		}
 		step.End(nil)
 		r.Header.Del("Authorization") // nothing below should see it, nor log it
-		next.ServeHTTP(w, r.WithContext(request.WithUser(ctx, who)))
-	})
+		next(request.WithUser(ctx, who), w, r)
+	}
 }
 
-// doubts gives the first doubt to the step as its reason, and returns all of them for the log.
-func doubts(step *trace.Step, err error) (logged []any) {
+// noteRejections gives the first rejection to the step as its reason, and returns all of them for the log.
+func noteRejections(step *trace.Step, err error) (logged []any) {
 	var unknown *authn.Unknown
 	if !errors.As(err, &unknown) {
 		return nil
 	}
-	first := unknown.Doubts[0]
+	first := unknown.Rejections[0]
 	step.WhyText(first.Why, first.Text)
-	for _, d := range unknown.Doubts {
-		logged = append(logged, "doubt", escape.Line(d.Error()))
+	for _, d := range unknown.Rejections {
+		logged = append(logged, "rejection", escape.Line(d.Error()))
 	}
 	return logged
 }

@@ -28,13 +28,13 @@ const (
 )
 
 // WithAuthorization answers 403 unless the user is allowed to make the request.
-func WithAuthorization(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterAuthorization, "")
+func WithAuthorization(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterAuthorization, "")
 		attributes, err := authorizerAttributes(ctx)
 		if err != nil {
 			step.End(&err)
-			c.fail(w, r, apierrors.NewInternalError(err))
+			c.fail(ctx, w, r, apierrors.NewInternalError(err))
 			return
 		}
 		verdict := c.Authorizer.Decide(ctx, attributes)
@@ -44,14 +44,14 @@ func WithAuthorization(next http.Handler, c *Config) http.Handler {
 		c.auditVerdict(ctx, &verdict)
 		if verdict.Decision == authorizer.DecisionAllow {
 			step.End(nil)
-			next.ServeHTTP(w, r)
+			next(ctx, w, r)
 			return
 		}
 		sayGroups(step, attributes.GetUser())
-		refusal := c.refusal(attributes, &verdict, r)
+		refusal := c.refusal(ctx, attributes, &verdict, r.URL.Path)
 		step.End(&refusal)
-		c.fail(w, r, refusal)
-	})
+		c.fail(ctx, w, r, refusal)
+	}
 }
 
 // sayGroups adds each group of the user, except those that every user has, to the step. A later access review needs
@@ -88,14 +88,14 @@ func (c *Config) auditVerdict(ctx context.Context, v *authz.Verdict) {
 }
 
 // refusal returns the error for a request that is denied, or for which the authorizer failed.
-func (c *Config) refusal(attributes authorizer.Attributes, verdict *authz.Verdict, r *http.Request) error {
+func (c *Config) refusal(ctx context.Context, attributes authorizer.Attributes, verdict *authz.Verdict, path string) error {
 	switch {
 	case verdict.Err == nil:
 		return responsewriters.ForbiddenStatusError(attributes, verdict.Reason())
-	case errors.Is(r.Context().Err(), context.DeadlineExceeded):
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0)
 	}
-	c.Logger.Error("a request could not be authorized", "path", escape.Line(r.URL.Path), "error", escape.Line(verdict.Err.Error()))
+	c.Logger.Error("a request could not be authorized", "path", escape.Line(path), "error", escape.Line(verdict.Err.Error()))
 	return apierrors.NewInternalError(verdict.Err)
 }
 

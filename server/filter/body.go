@@ -16,24 +16,24 @@ import (
 // slowBody is the time after which a body counts as slow. Its request then gives its seat to others.
 const slowBody = time.Second
 
-// holding counts the memory that bodies hold until their requests end. Slow bodies have a second, lower limit, so that
-// there is always memory for bodies that arrive quickly.
-type holding struct {
+// bodyMemory counts the memory that bodies hold until their requests end. Slow bodies have a second, lower limit, so
+// that there is always memory for bodies that arrive quickly.
+type bodyMemory struct {
 	bytes, slowBytes, slow int64
 }
 
-func (h holding) plus(sign int64, more holding) holding {
-	return holding{h.bytes + sign*more.bytes, h.slowBytes + sign*more.slowBytes, h.slow + sign*more.slow}
+func (h bodyMemory) add(sign int64, more bodyMemory) bodyMemory {
+	return bodyMemory{h.bytes + sign*more.bytes, h.slowBytes + sign*more.slowBytes, h.slow + sign*more.slow}
 }
 
 // exceeds reports whether any count is above its limit.
-func (h holding) exceeds(most holding) bool {
+func (h bodyMemory) exceeds(most bodyMemory) bool {
 	return h.bytes > most.bytes || h.slowBytes > most.slowBytes || h.slow > most.slow
 }
 
 var (
-	bodiesMost   = holding{bytes: 256 << 20, slowBytes: 128 << 20, slow: 200}
-	bodiesOfUser = holding{bytes: 64 << 20, slowBytes: 32 << 20, slow: 100}
+	bodiesMost   = bodyMemory{bytes: 256 << 20, slowBytes: 128 << 20, slow: 200}
+	bodiesOfUser = bodyMemory{bytes: 64 << 20, slowBytes: 32 << 20, slow: 100}
 )
 
 // bodies limits the memory that bodies hold, in all and for each user. Administrators have only the limit for each
@@ -42,15 +42,15 @@ type bodies struct {
 	metrics *metrics.Metrics
 
 	mu    sync.Mutex
-	all   holding
-	users map[string]holding
+	all   bodyMemory
+	users map[string]bodyMemory
 }
 
 // take adds to the holding of a user, unless that would exceed a limit.
-func (b *bodies) take(user string, admin bool, more holding) bool {
+func (b *bodies) take(user string, admin bool, more bodyMemory) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all, own := b.all.plus(1, more), b.users[user].plus(1, more)
+	all, own := b.all.add(1, more), b.users[user].add(1, more)
 	if own.exceeds(bodiesOfUser) || !admin && all.exceeds(bodiesMost) {
 		return false
 	}
@@ -58,11 +58,11 @@ func (b *bodies) take(user string, admin bool, more holding) bool {
 	return true
 }
 
-func (b *bodies) giveBack(user string, held holding) {
+func (b *bodies) giveBack(user string, held bodyMemory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.all = b.all.plus(-1, held)
-	if own := b.users[user].plus(-1, held); own != (holding{}) {
+	b.all = b.all.add(-1, held)
+	if own := b.users[user].add(-1, held); own != (bodyMemory{}) {
 		b.users[user] = own
 	} else {
 		delete(b.users, user)
@@ -77,27 +77,30 @@ type body struct {
 	in    *bodies
 	user  string
 	admin bool
-	kind  string      // of the request, for the metrics
-	seat  seating     // nil if it has none
-	timer *time.Timer // set by the first read
+	kind  string         // of the request, for the metrics
+	seat  returnableSeat // nil if it has none
+	timer *time.Timer    // set by the first read
 
 	mu      sync.Mutex
-	held    holding
+	held    bodyMemory
 	refused error
 	ended   bool // the body has arrived, or its request has ended
 }
 
-// watch wraps the body of r, if it has one, in the limits. The caller must call end.
-func (b *bodies) watch(w http.ResponseWriter, r *http.Request, kind string, taken seating) *body {
+// watch returns r with its body, if it has one, in the limits: the server goes by the body of its own request when it
+// answers. The caller must call end.
+func (b *bodies) watch(ctx context.Context, w http.ResponseWriter, r *http.Request, kind string,
+	taken returnableSeat) (*http.Request, *body) {
 	if r.ContentLength == 0 {
-		return nil
+		return r, nil
 	}
-	u, _ := request.UserFrom(r.Context())
+	u, _ := request.UserFrom(ctx)
 	watched := &body{
-		ReadCloser: r.Body, ctx: r.Context(), w: w, in: b, user: u.GetName(), admin: isAdmin(u), kind: kind, seat: taken,
+		ReadCloser: r.Body, ctx: ctx, w: w, in: b, user: u.GetName(), admin: isAdmin(u), kind: kind, seat: taken,
 	}
-	r.Body = watched
-	return watched
+	limited := *r
+	limited.Body = watched
+	return &limited, watched
 }
 
 // Read fails with a 429 if the body exceeds a limit.
@@ -111,7 +114,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.ended {
 		return n, err
 	}
-	more := holding{bytes: int64(n)}
+	more := bodyMemory{bytes: int64(n)}
 	if b.held.slow > 0 {
 		more.slowBytes = more.bytes
 	}
@@ -119,7 +122,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.refused = busy("the bodies of requests under way are too large together")
 	}
 	if b.refused != nil {
-		b.in.metrics.Dropped(b.kind)
+		b.in.metrics.CountDropped(b.kind)
 		return 0, b.refused
 	}
 	if err != nil {
@@ -130,10 +133,10 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // take adds to the holding of the body, unless that would exceed a limit. The caller holds mu.
-func (b *body) take(more holding) bool {
+func (b *body) take(more bodyMemory) bool {
 	ok := b.in.take(b.user, b.admin, more)
 	if ok {
-		b.held = b.held.plus(1, more)
+		b.held = b.held.add(1, more)
 	}
 	return ok
 }
@@ -145,7 +148,7 @@ func (b *body) isSlow() {
 	if b.ended {
 		return
 	}
-	if !b.take(holding{slow: 1, slowBytes: b.held.bytes}) {
+	if !b.take(bodyMemory{slow: 1, slowBytes: b.held.bytes}) {
 		b.refused = busy("too many bodies arrive slowly")
 		// A writer without deadlines has no socket.
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now())
@@ -160,13 +163,13 @@ func (b *body) sit(end error) error {
 	if b.held.slow == 0 {
 		return end
 	}
-	slow := holding{slow: 1, slowBytes: b.held.slowBytes}
+	slow := bodyMemory{slow: 1, slowBytes: b.held.slowBytes}
 	b.in.giveBack(b.user, slow)
-	b.held = b.held.plus(-1, slow)
+	b.held = b.held.add(-1, slow)
 	if end != io.EOF || b.seat == nil || b.seat.Retake(b.ctx) {
 		return end
 	}
-	b.in.metrics.Dropped(b.kind)
+	b.in.metrics.CountDropped(b.kind)
 	return busy("no seat has become free since the body is there")
 }
 
@@ -185,7 +188,7 @@ func (b *body) end() {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	if b.held != (holding{}) {
+	if b.held != (bodyMemory{}) {
 		b.in.giveBack(b.user, b.held)
 	}
 }

@@ -17,11 +17,15 @@ import (
 // slowly reads a body of which half has come, until its seat is free. The test has that then.
 func slowly(t *testing.T, ctx context.Context, done func(text string, err error)) (free seats, rest *io.PipeWriter, in *bodies, wait func()) {
 	t.Helper()
-	free, in = newSeats(1), &bodies{metrics: metrics.New(), users: map[string]holding{}}
+	free, in = newSeats(1), &bodies{metrics: metrics.New(), users: map[string]bodyMemory{}}
 	free <- struct{}{}
 	half, rest := io.Pipe()
-	r := httptest.NewRequest("POST", "/", half).WithContext(request.WithUser(ctx, &user.DefaultInfo{Name: "ann"}))
-	b := in.watch(httptest.NewRecorder(), r, metrics.Mutating, &seat{free: free, taken: true})
+	sent := httptest.NewRequest("POST", "/", half)
+	ctx = request.WithUser(ctx, &user.DefaultInfo{Name: "ann"})
+	r, b := in.watch(ctx, httptest.NewRecorder(), sent, metrics.Mutating, &seat{free: free, taken: true})
+	if _, limited := sent.Body.(*body); limited {
+		t.Error("the server's own request has another body")
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -44,7 +48,7 @@ func TestSlowBodyWaitsForASeat(t *testing.T) {
 			t.Errorf("read %q, %v; the seat was free: %v", text, err, left.Load())
 		}
 	})
-	if held := in.users["ann"]; held != (holding{bytes: 4, slowBytes: 4, slow: 1}) {
+	if held := in.users["ann"]; held != (bodyMemory{bytes: 4, slowBytes: 4, slow: 1}) {
 		t.Errorf("a slow body holds %+v", held)
 	}
 	if _, err := io.WriteString(rest, " and half"); err != nil {
@@ -54,7 +58,7 @@ func TestSlowBodyWaitsForASeat(t *testing.T) {
 	left.Store(true)
 	<-free
 	wait()
-	if len(free) > 0 || in.all != (holding{}) || len(in.users) > 0 {
+	if len(free) > 0 || in.all != (bodyMemory{}) || len(in.users) > 0 {
 		t.Errorf("in the end %d seats are taken, and %+v is held by %v", len(free), in.all, in.users)
 	}
 }
@@ -69,31 +73,31 @@ func TestSlowBodyFindsNoSeat(t *testing.T) {
 	rest.Close()
 	cancel()
 	wait()
-	if len(free) != 1 || in.all != (holding{}) {
+	if len(free) != 1 || in.all != (bodyMemory{}) {
 		t.Errorf("in the end %d seats are taken, and %+v is held", len(free), in.all)
 	}
 }
 
 func TestBodiesAreBounded(t *testing.T) {
-	slow := holding{slow: 1, slowBytes: 1 << 20, bytes: 1 << 20}
-	fast := holding{bytes: 1 << 20}
+	slow := bodyMemory{slow: 1, slowBytes: 1 << 20, bytes: 1 << 20}
+	fast := bodyMemory{bytes: 1 << 20}
 	for _, tc := range []struct {
 		what  string
 		user  func(i int) string
 		admin bool
-		each  holding
+		each  bodyMemory
 		want  int
 	}{
 		{"one user's", func(int) string { return "ann" }, false, fast, 64},
 		{"one user's slow", func(int) string { return "ann" }, false, slow, 32},
-		{"one user's slow and small", func(int) string { return "ann" }, false, holding{slow: 1}, 100},
+		{"one user's slow and small", func(int) string { return "ann" }, false, bodyMemory{slow: 1}, 100},
 		{"one administrator's", func(int) string { return "root" }, true, fast, 64},
 		{"all", func(i int) string { return string(rune('a' + i%20)) }, false, fast, 256},
 		{"all slow", func(i int) string { return string(rune('a' + i%20)) }, false, slow, 128},
-		{"all slow and small", func(i int) string { return string(rune('a' + i%20)) }, false, holding{slow: 1}, 200},
+		{"all slow and small", func(i int) string { return string(rune('a' + i%20)) }, false, bodyMemory{slow: 1}, 200},
 		{"administrators'", func(i int) string { return string(rune('a' + i%20)) }, true, fast, 400},
 	} {
-		in := &bodies{metrics: metrics.New(), users: map[string]holding{}}
+		in := &bodies{metrics: metrics.New(), users: map[string]bodyMemory{}}
 		got := 0
 		for i := range 400 {
 			if in.take(tc.user(i), tc.admin, tc.each) {

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -56,10 +57,14 @@ type Config struct {
 	CORSAllowedOrigins          []*regexp.Regexp
 }
 
+// Handler serves a request. What the filters before it found out is in ctx, not in the request's own context: each
+// change of that would copy the request.
+type Handler func(ctx context.Context, w http.ResponseWriter, r *http.Request)
+
 // Filter wraps a handler.
 type Filter struct {
 	Step steps.ID
-	With func(next http.Handler, c *Config) http.Handler
+	With func(next Handler, c *Config) Handler
 }
 
 // chain lists the filters in the order in which a request passes them.
@@ -92,8 +97,11 @@ func Chain(fair bool) []Filter {
 
 // BuildHandlerChain wraps handler in the filters. The journey and the limits of the socket enclose all of them.
 func BuildHandlerChain(handler http.Handler, c *Config) http.Handler {
+	next := Handler(func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	})
 	for _, f := range slices.Backward(Chain(c.Flow != nil)) {
-		handler = f.With(handler, c)
+		next = f.With(next, c)
 	}
-	return withStack(withSocketLimits(withJourney(handler, c), patience))
+	return withStack(withSocketLimits(withJourney(next, c), patience))
 }

@@ -64,13 +64,13 @@ func (l *lockedBuffer) String() string {
 
 const userToken = "user-token"
 
-func newDoor(t *testing.T, handler http.HandlerFunc, change func(*Config)) *door {
+func newDoor(t testing.TB, handler http.HandlerFunc, change func(*Config)) *door {
 	t.Helper()
 	return openDoor(t, true, handler, change)
 }
 
 // openDoor lets requests without credentials in, or not.
-func openDoor(t *testing.T, anonymous bool, handler http.HandlerFunc, change func(*Config)) *door {
+func openDoor(t testing.TB, anonymous bool, handler http.HandlerFunc, change func(*Config)) *door {
 	t.Helper()
 	dir, err := identity.OpenDataDir(t.TempDir())
 	if err != nil {
@@ -147,7 +147,7 @@ func openDoor(t *testing.T, anonymous bool, handler http.HandlerFunc, change fun
 }
 
 // ask sends a request and returns the answer with its body. Headers are pairs.
-func (d *door) ask(t *testing.T, client *http.Client, method, path string, headers ...string) (*http.Response, string) {
+func (d *door) ask(t testing.TB, client *http.Client, method, path string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, d.URL+path, nil)
 	if err != nil {
@@ -169,7 +169,7 @@ func (d *door) ask(t *testing.T, client *http.Client, method, path string, heade
 }
 
 // defaultRoles are the roles that every cluster has.
-func defaultRoles(t *testing.T) (all []rbac.Change) {
+func defaultRoles(t testing.TB) (all []rbac.Change) {
 	t.Helper()
 	p, err := policy.Default()
 	if err != nil {

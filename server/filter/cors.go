@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,10 +21,10 @@ const (
 // WithCORS lets pages of the allowed origins call the server from a browser. Pages of other sites may neither write nor
 // upgrade to a WebSocket: with the user's certificate, or through the user's proxy, they would act as that user. They
 // may send reads, because the browser hides the answer from them.
-func WithCORS(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func WithCORS(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")
-		_, step := trace.Start(r.Context(), steps.FilterCORS, origin)
+		_, step := trace.Start(ctx, steps.FilterCORS, origin)
 		allowed := origin != "" && originAllowed(origin, c)
 		if allowed {
 			h := w.Header()
@@ -36,7 +37,7 @@ func WithCORS(next http.Handler, c *Config) http.Handler {
 		} else if err := refuseOtherSite(r); err != nil {
 			step.End(&err)
 			closeConnectionOfStranger(w, r)
-			c.fail(w, r, err)
+			c.fail(ctx, w, r, err)
 			return
 		}
 		step.End(nil)
@@ -44,8 +45,8 @@ func WithCORS(next http.Handler, c *Config) http.Handler {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 func originAllowed(origin string, c *Config) bool {

@@ -21,20 +21,20 @@ var noDeadline = trace.Because("no-deadline",
 
 // WithRequestDeadline gives the request a deadline: the server's --request-timeout, or a shorter ?timeout= of the
 // client. Long-running requests have none.
-func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterDeadline, "")
+func WithRequestDeadline(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterDeadline, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
 			step.Why(noDeadline)
 			step.End(nil)
-			next.ServeHTTP(w, r)
+			next(ctx, w, r)
 			return
 		}
 		timeout, err := timeoutOf(r, c.RequestTimeout)
 		if err != nil {
 			step.End(&err)
-			c.refuse(w, r, err)
+			c.refuse(ctx, w, r, err)
 			return
 		}
 		step.Text("timeout", timeout.String())
@@ -44,19 +44,19 @@ func WithRequestDeadline(next http.Handler, c *Config) http.Handler {
 		defer deadline.stop()
 		trace.OnHold(ctx, deadline)
 		if deadline.Err() != nil {
-			c.refuse(w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
+			c.refuse(ctx, w, r, apierrors.NewTimeoutError("request did not complete within the allotted timeout", 0))
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(deadline))
-	})
+		next(deadline, w, r)
+	}
 }
 
 // refuse answers with an error, and logs it in the audit log, because the request does not reach WithAudit.
-func (c *Config) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if auditErr := auditRefused(w, r, c, nil); auditErr != nil {
+func (c *Config) refuse(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
+	if auditErr := auditRefused(ctx, w, r, c, nil); auditErr != nil {
 		err = apierrors.NewInternalError(auditErr)
 	}
-	c.fail(w, r, err)
+	c.fail(ctx, w, r, err)
 }
 
 // timeoutOf returns the time that the request may take. A timeout of 0 in the query counts as none.

@@ -1,8 +1,8 @@
 // Package filter is the chain that every request passes before its handler.
 //
-// It owns the filters and their order, one table ([Chain]). In comes a request from the socket. The same request goes
-// on to the handler, with request info, deadline, user, and journey in its context. A filter that refuses a request
-// answers it with a metav1.Status.
+// It owns the filters and their order, one table ([Chain]). In comes a request from the socket. Each filter passes it
+// on beside a context, to which it adds what it found out: request info, deadline, user. The handler gets a copy of the
+// request with that context. A filter that refuses a request answers it with a metav1.Status.
 //
 // A filter's step ends before the next filter begins. So a journey shows the filters one after the other, not nested.
 //

@@ -19,19 +19,25 @@ var noSeatNeeded = trace.Because("no-seat-needed",
 	"the request is long-running: it takes no seat",
 	"长时间运行的请求，不占席位")
 
+// These are the names as net/http has them. It would make a name of any other spelling for each response.
+var (
+	schemaUIDHeader = http.CanonicalHeaderKey(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID)
+	levelUIDHeader  = http.CanonicalHeaderKey(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID)
+)
+
 // WithPriorityAndFairness gives each request a seat of its priority level. If none is free, the request waits in a
 // queue or is answered 429. A watch gives its seat back once it has sent the objects that existed before it. Other
 // long-running requests need no seat. A request that waits for the rest of a body gives its seat up meanwhile.
-func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
-	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterPriorityAndFairness, "")
+func WithPriorityAndFairness(next Handler, c *Config) Handler {
+	bodies := &bodies{metrics: c.Metrics, users: map[string]bodyMemory{}}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterPriorityAndFairness, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		watches := info.Verb == "watch"
 		if c.LongRunning(r, info) && !watches {
 			step.Why(noSeatNeeded)
 			step.End(nil)
-			next.ServeHTTP(w, r)
+			next(ctx, w, r)
 			return
 		}
 		kind := metrics.ReadOnly
@@ -39,15 +45,15 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 			kind = metrics.Mutating
 		}
 		who, _ := request.UserFrom(ctx)
-		asks := flow.Request{HTTP: r, Info: info, User: who}
+		asks := flow.Request{Context: ctx, URL: r.URL, Info: info, User: who}
 		entry, seat := c.Flow.Take(asks)
-		w.Header().Set(flowcontrolv1.ResponseHeaderMatchedFlowSchemaUID, string(entry.Schema.UID))
-		w.Header().Set(flowcontrolv1.ResponseHeaderMatchedPriorityLevelConfigurationUID, string(entry.Level.UID))
-		named := judged(step, &entry, seat != nil)
+		w.Header().Set(schemaUIDHeader, string(entry.Schema.UID))
+		w.Header().Set(levelUIDHeader, string(entry.Level.UID))
+		named := recordClassification(step, &entry, seat != nil)
 		if seat == nil {
 			err := error(apierrors.NewTooManyRequests("too many requests, please try again later", int(entry.RetryAfter)))
 			step.End(&err)
-			c.Metrics.Dropped(kind)
+			c.Metrics.CountDropped(kind)
 			noSeat(w, entry.RetryAfter)
 			return
 		}
@@ -55,9 +61,9 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		step.End(nil)
 		switch {
 		case watches:
-			defer c.Flow.Watching(asks)()
+			defer c.Flow.AddWatch(asks)()
 			trace.OnHold(ctx, seat)
-			r = r.WithContext(rest.WithInitialized(ctx, seat.Pause))
+			ctx = rest.WithInitialized(ctx, seat.Pause)
 		case entry.Exempt: // it needs none
 			trace.OnHold(ctx, seat)
 		default:
@@ -66,9 +72,10 @@ func WithPriorityAndFairness(next http.Handler, c *Config) http.Handler {
 		if !watches {
 			defer c.Metrics.InFlight(kind)()
 		}
-		defer bodies.watch(w, r, kind, seat).end()
-		next.ServeHTTP(w, r)
-	})
+		r, body := bodies.watch(ctx, w, r, kind, seat)
+		defer body.end()
+		next(ctx, w, r)
+	}
 }
 
 var (
@@ -95,8 +102,9 @@ var (
 		"{flow:word}：等待了 {micros} µs，席位始终被其他请求占用")
 )
 
-// judged records the classification of the request in the step. It returns the name of the flow in the step's form.
-func judged(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
+// recordClassification records the classification of the request in the step. It returns the name of the flow in the
+// step's form.
+func recordClassification(step *trace.Step, e *flow.Entry, admitted bool) (text string) {
 	if step == nil {
 		return ""
 	}
@@ -141,8 +149,8 @@ func (h holds) Resume() {
 	h.step.WhyText(seatGivenUp, h.flow)
 }
 
-// seating is a seat that a request can give back and take again.
-type seating interface {
+// returnableSeat is a seat that a request can give back and take again.
+type returnableSeat interface {
 	Pause()
 	Retake(ctx context.Context) bool
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"net/http"
 	"slices"
 
@@ -16,30 +17,29 @@ import (
 
 // WithImpersonation replaces the user of a request by the one that its headers name, if the user is allowed to
 // impersonate them.
-func WithImpersonation(next http.Handler, c *Config) http.Handler {
+func WithImpersonation(next Handler, c *Config) Handler {
 	who := impersonation.New(c.Authorizer)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		as, err := actAs(who, r)
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		as, err := actAs(ctx, who, r.Header)
 		switch {
 		case err != nil:
-			c.fail(w, r, err)
+			c.fail(ctx, w, r, err)
 			return
 		case as != nil:
-			ctx := r.Context()
 			audit.LogImpersonatedUser(ctx, as.User, as.Constraint)
-			r = r.WithContext(request.WithUser(ctx, as.User))
+			ctx = request.WithUser(ctx, as.User)
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 var noImpersonation = trace.Because("no-impersonation", "nobody asked for it", "请求没有要求")
 
 // actAs returns the user that a request impersonates, or nil if it impersonates no user.
-func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting, err error) {
-	ctx, step := trace.Start(r.Context(), steps.FilterImpersonation, "")
+func actAs(ctx context.Context, who *impersonation.Filter, headers http.Header) (as *impersonation.Identity, err error) {
+	ctx, step := trace.Start(ctx, steps.FilterImpersonation, "")
 	defer step.End(&err)
-	wanted, err := impersonation.Wanted(r.Header)
+	wanted, err := impersonation.TakeUser(headers)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func actAs(who *impersonation.Filter, r *http.Request) (as *impersonation.Acting
 	if err != nil {
 		return nil, err
 	}
-	as, answers, err := who.As(ctx, wanted, attributes)
+	as, answers, err := who.Authorize(ctx, wanted, attributes)
 	if err != nil {
 		sayRefusals(step, answers)
 		sayGroups(step, attributes.GetUser())

@@ -31,23 +31,23 @@ var (
 
 // WithMaxInFlightLimit answers 429 if all seats are taken. Watches need no seat. Administrators are let in without one,
 // since they may have to mend an overload. A request that waits for the rest of a body gives its seat up meanwhile.
-func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
+func WithMaxInFlightLimit(next Handler, c *Config) Handler {
 	reads, writes := newSeats(c.MaxRequestsInFlight), newSeats(c.MaxMutatingRequestsInFlight)
-	bodies := &bodies{metrics: c.Metrics, users: map[string]holding{}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterInFlight, "")
+	bodies := &bodies{metrics: c.Metrics, users: map[string]bodyMemory{}}
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterInFlight, "")
 		info, _ := request.RequestInfoFrom(ctx)
 		if c.LongRunning(r, info) {
 			step.Why(noSeatNeeded)
 			step.End(nil)
-			next.ServeHTTP(w, r)
+			next(ctx, w, r)
 			return
 		}
 		kind, free := metrics.ReadOnly, reads
 		if isWrite(info.Verb) {
 			kind, free = metrics.Mutating, writes
 		}
-		var taken seating
+		var taken returnableSeat
 		if free != nil {
 			select {
 			case free <- struct{}{}:
@@ -61,7 +61,7 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 				if u, _ := request.UserFrom(ctx); !isAdmin(u) {
 					step.Why(noSeatFree)
 					step.End(nil)
-					c.Metrics.Dropped(kind)
+					c.Metrics.CountDropped(kind)
 					noSeat(w, 1)
 					return
 				}
@@ -69,10 +69,11 @@ func WithMaxInFlightLimit(next http.Handler, c *Config) http.Handler {
 			}
 		}
 		defer c.Metrics.InFlight(kind)()
-		defer bodies.watch(w, r, kind, taken).end()
+		r, body := bodies.watch(ctx, w, r, kind, taken)
+		defer body.end()
 		step.End(nil)
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 // seat is the seat of one request. It is a trace.Pauser: a request that is held gives its seat to others. mu guards

@@ -27,13 +27,13 @@ const (
 )
 
 // withJourney begins and ends the request's journey, and wraps the server's response writer in the chain's.
-func withJourney(next http.Handler, c *Config) http.Handler {
+func withJourney(next Handler, c *Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		res := &response{ResponseWriter: w, last: r.ProtoMajor == 1}
 		// Responses of an API depend on the user and the time. A handler with a public response overwrites this.
 		w.Header().Set("Cache-Control", "no-cache, private")
 		if c.Journeys == nil || unrecordedPath(r.URL.Path) {
-			next.ServeHTTP(res, r)
+			next(r.Context(), res, r)
 			return
 		}
 		ctx, journey := c.Journeys.Begin(r.Context(), trace.Request{
@@ -44,15 +44,15 @@ func withJourney(next http.Handler, c *Config) http.Handler {
 			SourceIP:    sourceIP(r),
 		})
 		if journey == nil {
-			next.ServeHTTP(res, r)
+			next(r.Context(), res, r)
 			return
 		}
 		w.Header().Set(JourneyHeader, journey.ID())
 		defer func() {
 			journey.Finish(trace.Response{Code: res.code, Bytes: res.bytes})
-			c.Tracing.Ended(journey)
+			c.Tracing.Export(journey)
 		}()
-		next.ServeHTTP(res, r.WithContext(ctx))
+		next(ctx, res, r)
 	})
 }
 
@@ -77,13 +77,13 @@ func sourceIP(r *http.Request) string {
 
 // WithTracing decides how much of the journey is recorded, and to which OpenTelemetry trace it belongs, now that the
 // user and the request are known. It records objects for users who ask for them and may read journeys.
-func WithTracing(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if journey := trace.FromContext(r.Context()); journey != nil {
-			c.decideLevel(journey, w, r)
+func WithTracing(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		if journey := trace.FromContext(ctx); journey != nil {
+			c.decideLevel(ctx, journey, w, r)
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 var (
@@ -104,8 +104,7 @@ var (
 		"与所有请求一样，记录步骤")
 )
 
-func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
-	ctx := r.Context()
+func (c *Config) decideLevel(ctx context.Context, journey *trace.Journey, w http.ResponseWriter, r *http.Request) {
 	asked := r.Header.Get(LevelHeader)
 	if asked != "off" && asked != "objects" {
 		asked = "" // headers may hold anything
@@ -117,14 +116,14 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 		journey.UpdateRequest(func(q *trace.Request) { q.User = u.GetName() })
 	}
 	c.Tracing.Begin(journey, r.Header, u, asked != "off")
-	if r.Header.Get(HoldHeader) == "off" && c.may(ctx, u, "create", "step") {
+	if r.Header.Get(HoldHeader) == "off" && c.allows(ctx, u, "create", "step") {
 		journey.LeaveAlone()
 	}
 	switch {
 	case asked == "off":
 		journey.Discard()
 		w.Header().Del(JourneyHeader)
-	case asked == "objects" && c.may(ctx, u, "get", ""):
+	case asked == "objects" && c.allows(ctx, u, "get", ""):
 		journey.SetLevel(trace.Objects)
 		step.Why(objectsAsked)
 	case step.Objects():
@@ -142,8 +141,8 @@ func (c *Config) decideLevel(journey *trace.Journey, w http.ResponseWriter, r *h
 	}
 }
 
-// may reports whether a user may use the verb on all journeys, or on a subresource of them.
-func (c *Config) may(ctx context.Context, who user.Info, verb, subresource string) bool {
+// allows reports whether a user may use the verb on all journeys, or on a subresource of them.
+func (c *Config) allows(ctx context.Context, who user.Info, verb, subresource string) bool {
 	verdict := c.Authorizer.Decide(ctx, authorizer.AttributesRecord{
 		User: who, Verb: verb, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version,
 		Resource: "journeys", Subresource: subresource, ResourceRequest: true,

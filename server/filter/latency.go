@@ -72,7 +72,7 @@ func sumLatencies(taken []trace.StepRecord) map[string]time.Duration {
 			continue
 		}
 		sums[name] += s.Took
-		if s.ID == steps.HandlerTransform && within(taken, s, steps.HandlerEncode) {
+		if s.ID == steps.HandlerTransform && isInside(taken, s, steps.HandlerEncode) {
 			sums[latencies[steps.HandlerEncode]] -= s.Took
 		}
 	}
@@ -82,15 +82,15 @@ func sumLatencies(taken []trace.StepRecord) map[string]time.Duration {
 // addWebhook adds a call of an admission webhook. Calls of mutating webhooks add up, because they run one after the
 // other. Of the validating ones, which run concurrently, the longest counts.
 func addWebhook(sums map[string]time.Duration, taken []trace.StepRecord, s *trace.StepRecord) {
-	if within(taken, s, steps.HandlerMutate) {
+	if isInside(taken, s, steps.HandlerMutate) {
 		sums["mutating-webhook"] += s.Took
 		return
 	}
 	sums["validating-webhook"] = max(sums["validating-webhook"], s.Took)
 }
 
-// within reports whether a step runs, directly or indirectly, inside a step with the ID.
-func within(taken []trace.StepRecord, s *trace.StepRecord, id steps.ID) bool {
+// isInside reports whether a step runs, directly or indirectly, inside a step with the ID.
+func isInside(taken []trace.StepRecord, s *trace.StepRecord, id steps.ID) bool {
 	for s.Parent >= 0 {
 		if s = &taken[s.Parent]; s.ID == id {
 			return true

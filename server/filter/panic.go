@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,9 +17,9 @@ import (
 
 // WithPanicRecovery answers 500 if a handler panics, and logs the stack: the fault of one request must not affect
 // others. It re-panics with http.ErrAbortHandler, which handlers use to cut a connection.
-func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, step := trace.Start(r.Context(), steps.FilterPanicRecovery, "")
+func WithPanicRecovery(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		_, step := trace.Start(ctx, steps.FilterPanicRecovery, "")
 		step.End(nil)
 		defer func() {
 			p := recover()
@@ -35,10 +36,11 @@ func WithPanicRecovery(next http.Handler, c *Config) http.Handler {
 				c.countAborted(r)
 				panic(http.ErrAbortHandler) // part of the response is sent: let the client see that it ends here
 			}
-			c.fail(w, r, apierrors.NewInternalError(errors.New("this request caused apiserver to panic. Look in the logs for details")))
+			err := errors.New("this request caused apiserver to panic. Look in the logs for details")
+			c.fail(ctx, w, r, apierrors.NewInternalError(err))
 		}()
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 // panicText returns the log's text for a panic. It is masked, since a panic may quote a secret.
@@ -56,5 +58,5 @@ func (c *Config) countAborted(r *http.Request) {
 	if err != nil || !info.IsResourceRequest || !c.Counted(info) {
 		info = &request.RequestInfo{}
 	}
-	c.Metrics.Aborted(info)
+	c.Metrics.CountAborted(info)
 }

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -22,13 +23,13 @@ import (
 )
 
 // WithRequestInfo derives verb, resource and name from method and path.
-func WithRequestInfo(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterRequestInfo, r.URL.Path)
+func WithRequestInfo(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterRequestInfo, r.URL.Path)
 		info, err := c.infoOf(r)
 		if err != nil {
 			step.End(&err)
-			c.fail(w, r, apierrors.NewBadRequest(fmt.Sprintf("failed to read the request's path %q: %v", r.URL.Path, err)))
+			c.fail(ctx, w, r, apierrors.NewBadRequest(fmt.Sprintf("failed to read the request's path %q: %v", r.URL.Path, err)))
 			return
 		}
 		if journey := trace.FromContext(ctx); journey != nil {
@@ -40,8 +41,8 @@ func WithRequestInfo(next http.Handler, c *Config) http.Handler {
 		}
 		describe(step, info)
 		step.End(nil)
-		next.ServeHTTP(w, r.WithContext(request.WithRequestInfo(ctx, info)))
-	})
+		next(request.WithRequestInfo(ctx, info), w, r)
+	}
 }
 
 // infoOf parses a request with its query as it is, because the handlers go by that. But the resolver logs a query that
@@ -81,32 +82,31 @@ func describe(step *trace.Step, info *request.RequestInfo) {
 }
 
 // WithLatencyTrackers starts the clocks for the audit log and the metrics, and stops those of the metrics.
-func WithLatencyTrackers(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterLatency, "")
+func WithLatencyTrackers(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterLatency, "")
 		ctx = request.WithReceivedTimestamp(ctx, time.Now())
-		r = r.WithContext(ctx)
 		step.End(nil)
 		if info, _ := request.RequestInfoFrom(ctx); c.Counted(info) {
-			c.count(next, w, r, info)
+			c.count(ctx, next, w, r, info)
 			return
 		}
-		next.ServeHTTP(w, r)
-	})
+		next(ctx, w, r)
+	}
 }
 
 // count serves a request that has its own metrics.
-func (c *Config) count(next http.Handler, w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
+func (c *Config) count(ctx context.Context, next Handler, w http.ResponseWriter, r *http.Request, info *request.RequestInfo) {
 	end := c.Metrics.Begin(metrics.Request{Info: info, DryRun: dryRunOf(r.URL), LongRunning: c.LongRunning(r, info)})
 	returned := false
 	defer func() {
-		_, step := trace.Start(r.Context(), steps.HandlerMetrics, "")
+		_, step := trace.Start(ctx, steps.HandlerMetrics, "")
 		defer step.End(nil)
 		if res := responseOf(w); res != nil {
 			end(step, finalCode(res, returned), res.bytes)
 		}
 	}()
-	next.ServeHTTP(w, r)
+	next(ctx, w, r)
 	returned = true
 }
 

@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -8,8 +9,8 @@ import (
 )
 
 // fail answers with an error in the media type that the client asked for.
-func (c *Config) fail(w http.ResponseWriter, r *http.Request, err error) {
-	responsewriters.RespondWithError(w, r, err, c.Serializer)
+func (c *Config) fail(ctx context.Context, w http.ResponseWriter, r *http.Request, err error) {
+	responsewriters.RespondWithError(w, r.WithContext(ctx), err, c.Serializer)
 }
 
 // noSeat answers a request that gets no seat as a kube-apiserver does: with plain text instead of a Status.

@@ -81,14 +81,14 @@ var (
 
 // WithWaitGroup counts the request in and out, and refuses it if the server is stopping. Health checks are answered to
 // the end, since load balancers learn from them that the server stops.
-func WithWaitGroup(next http.Handler, c *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterWaitGroup, "")
+func WithWaitGroup(next Handler, c *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterWaitGroup, "")
 		if !c.Drain.enter() {
 			if info, ok := request.RequestInfoFrom(ctx); ok && !info.IsResourceRequest {
 				step.Why(servedWhileStopping)
 				step.End(nil)
-				next.ServeHTTP(w, r)
+				next(ctx, w, r)
 				return
 			}
 			err := apierrors.NewServiceUnavailable("apiserver is shutting down")
@@ -96,11 +96,11 @@ func WithWaitGroup(next http.Handler, c *Config) http.Handler {
 			step.End(nil)
 			w.Header().Set("Retry-After", "1")
 			w.Header().Set("Connection", "close")
-			c.fail(w, r, err)
+			c.fail(ctx, w, r, err)
 			return
 		}
 		defer c.Drain.leave()
 		step.End(nil)
-		next.ServeHTTP(w, r.WithContext(request.WithServerShutdownSignal(ctx, c.Drain.signal)))
-	})
+		next(request.WithServerShutdownSignal(ctx, c.Drain.signal), w, r)
+	}
 }

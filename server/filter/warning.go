@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -14,13 +15,13 @@ import (
 )
 
 // WithWarningRecorder collects warnings from the layers below, and sends them as Warning headers.
-func WithWarningRecorder(next http.Handler, _ *Config) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, step := trace.Start(r.Context(), steps.FilterWarnings, "")
+func WithWarningRecorder(next Handler, _ *Config) Handler {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+		ctx, step := trace.Start(ctx, steps.FilterWarnings, "")
 		ctx = warning.WithWarningRecorder(ctx, &warnings{w: w})
 		step.End(nil)
-		next.ServeHTTP(w, r.WithContext(ctx))
-	})
+		next(ctx, w, r)
+	}
 }
 
 // These limit the size of the headers of one response. Above the first, long texts are cut; above the second, further

@@ -51,12 +51,12 @@ type conditions struct {
 	schemas *work.Objects[*flowcontrolv1.FlowSchema]
 	log     *slog.Logger
 	// written has the last condition of each schema, which may not have come back from etcd yet, and times of writes.
-	written map[string]written
+	written map[string]writtenCondition
 	// retry is the pause after the next failure.
 	retry time.Duration
 }
 
-type written struct {
+type writtenCondition struct {
 	condition
 	times []time.Time
 }
@@ -65,7 +65,7 @@ func newConditions(kit *work.Kit, log *slog.Logger) conditions {
 	writer := kit.Writer(manager, "")
 	writer.User = work.APIServer
 	schemas := work.ObjectsOf[*flowcontrolv1.FlowSchema](kit, writer, flowcontrolv1.SchemeGroupVersion.WithResource("flowschemas"))
-	return conditions{schemas: schemas, log: log, written: map[string]written{}, retry: shortestRetry}
+	return conditions{schemas: schemas, log: log, written: map[string]writtenCondition{}, retry: shortestRetry}
 }
 
 const (
@@ -78,7 +78,7 @@ const (
 
 // write writes conditions. If some could not be written, it returns the pause until the next attempt.
 func (c *conditions) write(ctx context.Context, wanted []condition) (pause time.Duration) {
-	maps.DeleteFunc(c.written, func(_ string, w written) bool { return time.Since(w.times[len(w.times)-1]) > time.Minute })
+	maps.DeleteFunc(c.written, func(_ string, w writtenCondition) bool { return time.Since(w.times[len(w.times)-1]) > time.Minute })
 	failed := false
 	for _, want := range wanted {
 		name := want.seen.Name
@@ -101,7 +101,7 @@ func (c *conditions) write(ctx context.Context, wanted []condition) (pause time.
 				"error", escape.Line(err.Error()))
 			continue
 		}
-		c.written[name] = written{condition: want, times: append(before.times, time.Now())}
+		c.written[name] = writtenCondition{condition: want, times: append(before.times, time.Now())}
 	}
 	if !failed {
 		c.retry = shortestRetry

@@ -3,7 +3,7 @@ package flow
 import (
 	"context"
 	"log/slog"
-	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,8 +40,8 @@ type Control struct {
 	wait          time.Duration
 	sizes         func(schema.GroupResource) (items int, bytes int64)
 	log           *slog.Logger
-	levelObjects  *kept[*flowcontrolv1.PriorityLevelConfiguration]
-	schemaObjects *kept[*flowcontrolv1.FlowSchema]
+	levelObjects  *follower[*flowcontrolv1.PriorityLevelConfiguration]
+	schemaObjects *follower[*flowcontrolv1.FlowSchema]
 	conditions    conditions
 	watches       watches
 	refusals      refusals
@@ -69,11 +69,11 @@ func New(config Config) (*Control, error) {
 		sets:       queueset.NewQueueSetFactory(eventclock.Real{}), changed: make(chan struct{}, 1), levels: map[string]*level{},
 	}
 	var err error
-	c.levelObjects, err = newKept[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", &config, c.signal)
+	c.levelObjects, err = newFollower[*flowcontrolv1.PriorityLevelConfiguration]("prioritylevelconfigurations", &config, c.signal)
 	if err != nil {
 		return nil, err
 	}
-	c.schemaObjects, err = newKept[*flowcontrolv1.FlowSchema]("flowschemas", &config, c.signal)
+	c.schemaObjects, err = newFollower[*flowcontrolv1.FlowSchema]("flowschemas", &config, c.signal)
 	if err != nil {
 		return nil, err
 	}
@@ -137,22 +137,23 @@ func (c *Control) rebalance(ctx context.Context) {
 	}
 }
 
-// Named identifies an object of flow control. A default that is not stored has no UID.
-type Named struct {
+// ObjectRef identifies an object of flow control. A default that is not stored has no UID.
+type ObjectRef struct {
 	Name string
 	UID  types.UID
 }
 
 // Request is a request to admit.
 type Request struct {
-	HTTP *http.Request
-	Info *request.RequestInfo
-	User user.Info
+	Context context.Context
+	URL     *url.URL
+	Info    *request.RequestInfo
+	User    user.Info
 }
 
 // Entry describes the classification and admission of a request.
 type Entry struct {
-	Schema, Level Named
+	Schema, Level ObjectRef
 	// Flow distinguishes the flows of a schema: a user, a namespace, or nothing.
 	Flow   string
 	Exempt bool
@@ -170,12 +171,12 @@ type Entry struct {
 // Take waits for a seat. It is nil if the request is refused. The caller gives it back with [Seat.Pause].
 func (c *Control) Take(r Request) (e Entry, seat *Seat) {
 	seat = &Seat{control: c, request: r}
-	if seat.take(r.HTTP.Context(), &e, false) {
+	if seat.take(r.Context, &e, false) {
 		return e, seat
 	}
 	e.RetryAfter = c.refusals.add(e.Level.Name, time.Now().Unix())
 	return e, nil
 }
 
-// Watching counts a watch among those that writes notify, until forget is called.
-func (c *Control) Watching(r Request) (forget func()) { return c.watches.add(r) }
+// AddWatch counts a watch among those that writes notify, until forget is called.
+func (c *Control) AddWatch(r Request) (forget func()) { return c.watches.add(r) }

@@ -162,7 +162,7 @@ func queuingOf(o *flowcontrolv1.PriorityLevelConfiguration) (fairqueuing.Queuing
 // terms returns what requests need to know of the level.
 func (l *level) terms() terms {
 	t := terms{
-		named: Named{l.name, l.object.UID}, exempt: l.object.Spec.Exempt != nil, queues: l.queuing.DesiredNumQueues > 0,
+		named: ObjectRef{l.name, l.object.UID}, exempt: l.object.Spec.Exempt != nil, queues: l.queuing.DesiredNumQueues > 0,
 		flows: l.queuing.DesiredNumQueues > 1,
 	}
 	if t.queues { // a request gets a small part of the level, so that several can run

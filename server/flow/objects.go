@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// kept holds the objects of one resource as a feed has them. mu guards objects and known.
-type kept[T builtin.Object] struct {
+// follower holds the objects of one resource as a feed has them. mu guards objects and known.
+type follower[T builtin.Object] struct {
 	resource schema.GroupResource
 	decoder  *admin.Decoder
 	codec    runtime.Codec
@@ -29,33 +29,33 @@ type kept[T builtin.Object] struct {
 	found map[string]bool
 
 	mu      sync.Mutex
-	objects map[string]keptObject[T]
+	objects map[string]storedObject[T]
 	// known is true once all objects have been read.
 	known bool
 }
 
-// keptObject is an object as it was read from the bytes in etcd.
-type keptObject[T builtin.Object] struct {
+// storedObject is an object as it was read from the bytes in etcd.
+type storedObject[T builtin.Object] struct {
 	value T
 	bytes string
 }
 
-func newKept[T builtin.Object](resource string, c *Config, changed func()) (*kept[T], error) {
+func newFollower[T builtin.Object](resource string, c *Config, changed func()) (*follower[T], error) {
 	gr := schema.GroupResource{Group: flowcontrolv1.GroupName, Resource: resource}
 	codec, err := scheme.StorageCodec(gr, runtime.ContentTypeProtobuf)
 	if err != nil {
 		return nil, err
 	}
-	k := &kept[T]{
+	k := &follower[T]{
 		resource: gr, decoder: c.Kit.Decoder, codec: codec, log: c.Log, feed: feed.New(c.Kit.Etcd, c.Kit.Decoder, c.Log).Only(resource),
-		changed: changed, objects: map[string]keptObject[T]{},
+		changed: changed, objects: map[string]storedObject[T]{},
 	}
 	k.feed.Follow(k, gr)
 	return k, nil
 }
 
 // all returns the objects, and whether all are known.
-func (k *kept[T]) all() (objects []T, known bool) {
+func (k *follower[T]) all() (objects []T, known bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, o := range k.objects {
@@ -65,10 +65,10 @@ func (k *kept[T]) all() (objects []T, known bool) {
 }
 
 // Begin begins a look at all objects.
-func (k *kept[T]) Begin() { k.found = map[string]bool{} }
+func (k *follower[T]) Begin() { k.found = map[string]bool{} }
 
 // Put keeps an object, or removes a deleted one.
-func (k *kept[T]) Put(p feed.Pair) {
+func (k *follower[T]) Put(p feed.Pair) {
 	_, name := p.Name(k.resource)
 	if !p.Changed {
 		k.found[name] = true
@@ -86,26 +86,26 @@ func (k *kept[T]) Put(p feed.Pair) {
 			"key", escape.Line(p.Key), "error", escape.Line(err.Error()))
 		return
 	}
-	k.change(func() { k.objects[name] = keptObject[T]{value: obj, bytes: string(p.Value)} })
+	k.change(func() { k.objects[name] = storedObject[T]{value: obj, bytes: string(p.Value)} })
 }
 
 // End removes the objects that the look has not found.
-func (k *kept[T]) End(int64) {
+func (k *follower[T]) End(int64) {
 	k.change(func() {
-		maps.DeleteFunc(k.objects, func(name string, _ keptObject[T]) bool { return !k.found[name] })
+		maps.DeleteFunc(k.objects, func(name string, _ storedObject[T]) bool { return !k.found[name] })
 		k.known = true
 	})
 	clear(k.found)
 }
 
-func (k *kept[T]) change(do func()) {
+func (k *follower[T]) change(do func()) {
 	k.mu.Lock()
 	do()
 	k.mu.Unlock()
 	k.changed()
 }
 
-func (k *kept[T]) read(p *feed.Pair) (obj T, err error) {
+func (k *follower[T]) read(p *feed.Pair) (obj T, err error) {
 	plain, _, err := k.decoder.Plain(p.Path, p.Value)
 	if err != nil {
 		return obj, err

@@ -15,7 +15,7 @@ import (
 // TestEmptyValue: a new object without a byte is reported like others that can't be read.
 func TestEmptyValue(t *testing.T) {
 	var log bytes.Buffer
-	k, err := newKept[*flowcontrolv1.FlowSchema]("flowschemas", &Config{
+	k, err := newFollower[*flowcontrolv1.FlowSchema]("flowschemas", &Config{
 		Kit: &work.Kit{Etcd: &admin.Live{}, Decoder: &admin.Decoder{}}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}, func() {})
 	if err != nil {

@@ -8,11 +8,11 @@ const longestRetry = 32
 // refusals counts refused requests: the more a level refuses, the later should its clients try again. mu guards levels.
 type refusals struct {
 	mu     sync.Mutex
-	levels map[string]*refused
+	levels map[string]*refusalCount
 }
 
-// refused counts the refused requests of a level. after is the Retry-After for its clients.
-type refused struct {
+// refusalCount counts the refused requests of a level. after is the Retry-After for its clients.
+type refusalCount struct {
 	now, after, raised int64
 	// counts has the number of a second at its remainder: those of the latest seconds.
 	counts [2 * longestRetry]int64
@@ -23,10 +23,10 @@ func (r *refusals) add(level string, now int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.levels == nil {
-		r.levels = map[string]*refused{}
+		r.levels = map[string]*refusalCount{}
 	}
 	if r.levels[level] == nil {
-		r.levels[level] = &refused{after: 1, now: now - 1}
+		r.levels[level] = &refusalCount{after: 1, now: now - 1}
 	}
 	one := r.levels[level]
 	if now > one.now {
@@ -38,7 +38,7 @@ func (r *refusals) add(level string, now int64) int64 {
 
 // begin begins a second. Like a sender in TCP, it doubles the time if many requests were refused during the last such
 // time, and shortens it by a second if few were.
-func (r *refused) begin(now int64) {
+func (r *refusalCount) begin(now int64) {
 	for second := max(r.now+1, now-int64(len(r.counts))+1); second <= now; second++ {
 		r.counts[second%int64(len(r.counts))] = 0
 	}

@@ -23,7 +23,7 @@ type rule struct {
 
 // terms are the properties of a level that its requests need.
 type terms struct {
-	named Named
+	named ObjectRef
 	// exempt requests never wait, and queues is true if the others may. flows is true if there are several queues.
 	exempt, queues, flows bool
 	// largest is the most seats that one request may take, 0 for no limit.
@@ -146,7 +146,7 @@ func has(list []string, value string) bool {
 // entry describes the classification of a request that fits.
 func (r *rule) entry(of *Request) Entry {
 	e := Entry{
-		Schema: Named{r.schema.Name, r.schema.UID}, Level: r.named, Exempt: r.exempt, Queues: r.queues, Queue: -1,
+		Schema: ObjectRef{r.schema.Name, r.schema.UID}, Level: r.named, Exempt: r.exempt, Queues: r.queues, Queue: -1,
 	}
 	if method := r.schema.Spec.DistinguisherMethod; r.flows && method != nil {
 		switch method.Type {

@@ -35,7 +35,7 @@ func (s *Seat) Pause() {
 		return
 	}
 	level, schema := s.rule.level, s.rule.schema.Name
-	metrics.ObserveExecutionDuration(s.request.HTTP.Context(), level.name, schema, time.Since(s.since))
+	metrics.ObserveExecutionDuration(s.request.Context, level.name, schema, time.Since(s.since))
 	s.control.finish(level, s.held)
 	s.held = nil
 }
@@ -129,7 +129,7 @@ func (s *Seat) await(ctx context.Context, l *level, t *turn, e *Entry) bool {
 		return true
 	default:
 	}
-	limit := time.NewTimer(time.Until(s.control.until(ctx, t)))
+	limit := time.NewTimer(time.Until(s.control.deadline(ctx, t)))
 	defer limit.Stop()
 	search := time.NewTimer(Patience)
 	defer search.Stop()
@@ -154,10 +154,10 @@ func (s *Seat) await(ctx context.Context, l *level, t *turn, e *Entry) bool {
 	}
 }
 
-// until returns the time at which a request gives up. Its time counts from its reception, without the time for which it
-// was held. A request that had a seat before may have spent most of its time on its body. So for it only the remaining
-// time counts.
-func (c *Control) until(ctx context.Context, t *turn) time.Time {
+// deadline returns the time at which a request gives up. Its time counts from its reception, without the time for which
+// it was held. A request that had a seat before may have spent most of its time on its body. So for it only the
+// remaining time counts.
+func (c *Control) deadline(ctx context.Context, t *turn) time.Time {
 	from := t.begun
 	if received, ok := request.ReceivedTimestampFrom(ctx); ok && !t.again {
 		from = received.Add(trace.HeldFor(ctx))

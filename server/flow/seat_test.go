@@ -39,7 +39,7 @@ func TestUntil(t *testing.T) {
 				ctx = request.WithReceivedTimestamp(ctx, received)
 			}
 			c := Control{wait: test.usual}
-			if got := c.until(ctx, &turn{begun: queued, again: test.anew}); !got.Equal(test.wantFrom.Add(test.want)) {
+			if got := c.deadline(ctx, &turn{begun: queued, again: test.anew}); !got.Equal(test.wantFrom.Add(test.want)) {
 				t.Errorf("it gives up %s after it was received", got.Sub(received))
 			}
 		})

@@ -1,8 +1,9 @@
 package flow
 
 import (
+	"context"
 	"log/slog"
-	"net/http/httptest"
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func toLevel(level, user string) *flowcontrolv1.FlowSchema {
 
 func asks(name string, groups ...string) Request {
 	return Request{
-		HTTP: httptest.NewRequest("GET", "/version", nil), Info: &request.RequestInfo{Verb: "get", Path: "/version"},
+		Context: context.Background(), URL: &url.URL{}, Info: &request.RequestInfo{Verb: "get", Path: "/version"},
 		User: &user.DefaultInfo{Name: name, Groups: groups},
 	}
 }

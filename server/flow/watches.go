@@ -35,7 +35,7 @@ func nodeOf(r Request) (node string, ok bool) {
 	if r.Info.Resource != "pods" {
 		return "", false
 	}
-	selector, err := fields.ParseSelector(r.HTTP.URL.Query().Get("fieldSelector"))
+	selector, err := fields.ParseSelector(r.URL.Query().Get("fieldSelector"))
 	if err != nil {
 		return "", false
 	}
@@ -53,8 +53,8 @@ func (w *watches) change(of objects, by int) {
 	}
 }
 
-// notified returns the number of watches that a write may notify.
-func (w *watches) notified(info *request.RequestInfo) int {
+// audience returns the number of watches that a write may notify.
+func (w *watches) audience(info *request.RequestInfo) int {
 	one := objectsOf(info)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -32,26 +32,26 @@ func (c *Control) work(r *Request, largest uint64) flowrequest.WorkEstimate {
 	}
 	switch r.Info.Verb {
 	case "list":
-		one.InitialSeats = within(largest, c.listSeats(r), listSeatsMost)
+		one.InitialSeats = clampSeats(largest, c.listSeats(r), listSeatsMost)
 	case "watch":
-		if beginsWithList(r.HTTP.URL.RawQuery) {
-			one.InitialSeats = within(largest, c.listSeats(r), listSeatsMost)
+		if beginsWithList(r.URL.RawQuery) {
+			one.InitialSeats = clampSeats(largest, c.listSeats(r), listSeatsMost)
 		}
 	case "create", "update", "patch", "delete":
 		if r.Info.Resource == "serviceaccounts" && r.Info.Subresource == "token" {
 			return one // no watch is notified of a token
 		}
-		if watches := c.watches.notified(r.Info); watches >= watchesOfSeat {
+		if watches := c.watches.audience(r.Info); watches >= watchesOfSeat {
 			asked := (watches + watchesOfSeat - 1) / watchesOfSeat
-			one.FinalSeats = within(largest, asked, writeSeatsMost)
+			one.FinalSeats = clampSeats(largest, asked, writeSeatsMost)
 			one.AdditionalLatency = time.Duration(asked) * tellingTakes / time.Duration(one.FinalSeats)
 		}
 	}
 	return one
 }
 
-// within limits seats to at least one, at most most, and at most largest unless it is 0.
-func within(largest uint64, seats, most int) uint64 {
+// clampSeats limits seats to at least one, at most most, and at most largest unless it is 0.
+func clampSeats(largest uint64, seats, most int) uint64 {
 	limit := uint64(most)
 	if largest > 0 {
 		limit = min(limit, largest)
@@ -85,10 +85,10 @@ type list struct {
 // listOf parses a request. It returns false for a request that will be refused.
 func listOf(r *Request) (l list, ok bool) {
 	l = list{single: r.Info.Name != "", cached: true}
-	if r.HTTP.URL.RawQuery == "" {
+	if r.URL.RawQuery == "" {
 		return l, true
 	}
-	q, err := url.ParseQuery(r.HTTP.URL.RawQuery)
+	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return l, false
 	}

@@ -24,6 +24,15 @@ func concerned(scope *RequestScope, attributes admission.Attributes) bool {
 	return !tells || one.Concerns(attributes)
 }
 
+// changes reports whether admission may change the objects of such a write. An admission that can't tell counts as one
+// that may.
+func changes(scope *RequestScope, attributes admission.Attributes) bool {
+	one, tells := scope.Admit.(interface {
+		Changes(admission.Attributes) bool
+	})
+	return !tells || one.Changes(attributes)
+}
+
 // mutate runs mutating admission, which may change the object of attributes.
 func mutate(ctx context.Context, scope *RequestScope, attributes admission.Attributes) (err error) {
 	admit, ok := admission.WithAudit(scope.Admit).(admission.MutationInterface)
@@ -96,8 +105,10 @@ func admissionToValidateObjectDeleteFunc(scope *RequestScope, static admission.A
 		if !concerned(scope, static) {
 			return nil
 		}
-		// The object may be shared, and plugins are free to modify what they get.
-		attributes := withObjects(static, static.GetName(), nil, old.DeepCopyObject())
+		if changes(scope, static) {
+			old = old.DeepCopyObject() // it may be shared
+		}
+		attributes := withObjects(static, static.GetName(), nil, old)
 		if err := mutate(ctx, scope, attributes); err != nil {
 			return err
 		}
@@ -145,7 +156,7 @@ func (scope *RequestScope) AdmitCreate(ctx context.Context, r any, namespace, na
 func (scope *RequestScope) AdmitUpdate(ctx context.Context, namespace, name string,
 	options *metav1.UpdateOptions) (rest.TransformFunc, rest.ValidateObjectUpdateFunc) {
 	u := newUpdate(ctx, scope, namespace, name, "", options)
-	return u.admit, u.validateUpdate()
+	return u.admit, u.validation(false).Update
 }
 
 // AdmitDelete returns the function that runs admission for each object to be deleted. An empty name stands for a

@@ -30,7 +30,7 @@ func ConnectResource(r rest.Connecter[http.Handler], scope *RequestScope) http.H
 			scope.err(err, w, req)
 			return
 		}
-		err = proxied(ctx, target, responder)
+		err = runProxy(ctx, target, responder)
 	}
 }
 
@@ -60,9 +60,9 @@ func connect(ctx context.Context, r rest.Connecter[http.Handler], scope *Request
 	return restConnect(ctx, r, name, options, responder)
 }
 
-// proxied runs target. It returns the error that the responder sent, if any. The bytes of the connection are not
+// runProxy runs target. It returns the error that the responder sent, if any. The bytes of the connection are not
 // recorded.
-func proxied(ctx context.Context, target http.Handler, responder *responder) (err error) {
+func runProxy(ctx context.Context, target http.Handler, responder *responder) (err error) {
 	ctx, step := trace.Start(ctx, steps.HandlerProxy, "")
 	defer step.End(&err)
 	w, end := newPatientWriter(ctx, responder.w)

@@ -77,6 +77,7 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	if name == "" {
 		// A body without a name may have a generateName, which rest resolves.
 		_, name, _ = scope.Namer.ObjectName(obj)
+		nameJourney(ctx, name)
 	}
 	if namespace == "" && scope.Resource == namespaceGVR {
 		namespace = name
@@ -92,8 +93,16 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 			return err
 		}
 	}
+	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
+	live, err := newLiveObject(scope)
+	if err != nil {
+		return err
+	}
 	manager := managerOrUserAgent(options.FieldManager, req.UserAgent())
-	result, err := createObject(ctx, r, scope, namespace, name, obj, manager, options)
+	if obj, err = updateManagedFields(ctx, scope, live, obj, manager); err != nil {
+		return err
+	}
+	result, err := createObject(ctx, r, scope, name, obj, options)
 	if err != nil {
 		return err
 	}
@@ -103,18 +112,10 @@ func serveCreate(ctx context.Context, r rest.NamedCreater, scope *RequestScope, 
 	return transformResponseObject(ctx, scope, req, w, http.StatusCreated, mediaType, result)
 }
 
-// createObject makes manager the owner of obj's fields, runs mutating admission, and passes obj to rest.
-func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope, namespace, name string, obj runtime.Object,
-	manager string, options *metav1.CreateOptions) (runtime.Object, error) {
-	dedupOwnerReferencesAndAddWarning(ctx, obj, false)
-	live, err := newLiveObject(scope)
-	if err != nil {
-		return nil, err
-	}
-	if obj, err = updateManagedFields(ctx, scope, live, obj, manager); err != nil {
-		return nil, err
-	}
-	ctx, validate, err := scope.AdmitCreate(ctx, r, namespace, name, obj, options)
+// createObject runs mutating admission, and passes obj to rest.
+func createObject(ctx context.Context, r rest.NamedCreater, scope *RequestScope, name string, obj runtime.Object,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	ctx, validate, err := scope.AdmitCreate(ctx, r, request.NamespaceValue(ctx), name, obj, options)
 	if err != nil {
 		return nil, err
 	}

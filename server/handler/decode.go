@@ -97,9 +97,9 @@ func (asSent) KindForGroupVersionKinds(kinds []schema.GroupVersionKind) (schema.
 func (scope *RequestScope) decode(ctx context.Context, s runtime.Decoder, data []byte,
 	expected *schema.GroupVersionKind) (runtime.Object, *schema.GroupVersionKind, error) {
 	if d, ok := scope.Serializer.DecoderToVersion(s, asSent{}).(interface {
-		Within(ctx context.Context) runtime.Decoder
+		WithContext(ctx context.Context) runtime.Decoder
 	}); ok {
-		return d.Within(ctx).Decode(data, expected, nil)
+		return d.WithContext(ctx).Decode(data, expected, nil)
 	}
 	// DecoderToVersion's decoder would do the same in one call, but then the journey could not show which values are
 	// defaults.

@@ -29,6 +29,6 @@ func (d Deprecation) Tell(ctx context.Context, m *metrics.Metrics) {
 		audit.AddAuditAnnotation(ctx, "k8s.io/removed-release", d.RemovedRelease)
 	}
 	if info, ok := request.RequestInfoFrom(ctx); ok {
-		m.Deprecated(info, d.RemovedRelease)
+		m.CountDeprecated(info, d.RemovedRelease)
 	}
 }

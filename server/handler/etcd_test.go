@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -33,6 +34,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
 	"github.com/kx-apiserver/kx/store/backend/factory"
@@ -130,7 +132,7 @@ func (r *real) client(t *testing.T, contentType string) kubernetes.Interface {
 // events reads a watch, one event a call.
 func (r *real) events(t *testing.T, path string) func() (eventType string, object *metav1.PartialObjectMetadata, raw string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL+path, nil)
 	if err != nil {
@@ -166,7 +168,7 @@ func TestEtcdInformer(t *testing.T) {
 			r := newReal(t)
 			client := r.client(t, contentType)
 			configMaps := client.CoreV1().ConfigMaps("default")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			for i := range 3 {
 				if _, err := configMaps.Create(ctx, configMap(fmt.Sprint("old-", i)), metav1.CreateOptions{}); err != nil {
@@ -346,4 +348,43 @@ func TestEtcdDelivered(t *testing.T) {
 		}
 	}
 	t.Error("the create was not recorded")
+}
+
+// nosy is an admission that changes the old object of a delete.
+type nosy struct{ *admission.Handler }
+
+func (nosy) Admit(_ context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
+	a.GetOldObject().(*corev1.ConfigMap).Data["k"] = "changed"
+	return nil
+}
+
+// honest is one that says whether it does.
+type honest struct {
+	nosy
+	changes bool
+}
+
+func (h honest) Changes(admission.Attributes) bool { return h.changes }
+
+// The storage checks a delete on the object that it removes and may answer with. Admission gets a copy, unless it says
+// that it changes nothing.
+func TestAdmissionOfADelete(t *testing.T) {
+	handles := nosy{admission.NewHandler(admission.Delete)}
+	for _, test := range []struct {
+		name      string
+		admission admission.Interface
+		copied    bool
+	}{{"unknown", handles, true}, {"changes", honest{handles, true}, true}, {"changes nothing", honest{handles, false}, false}} {
+		gv := corev1.SchemeGroupVersion
+		scope := &handler.RequestScope{
+			Admit: test.admission, Resource: gv.WithResource("configmaps"), Kind: gv.WithKind("ConfigMap"),
+		}
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}
+		if err := scope.AdmitDelete(t.Context(), "default", "a", &metav1.DeleteOptions{})(t.Context(), obj); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if copied := obj.Data["k"] == "v"; copied != test.copied {
+			t.Errorf("%s: copied %t", test.name, copied)
+		}
+	}
 }

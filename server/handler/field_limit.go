@@ -39,8 +39,8 @@ func (scope *RequestScope) checkFields(live, obj runtime.Object) error {
 	if n <= maxOwnedItems || scope.FieldTypes == nil {
 		return nil
 	}
-	items := scope.owned(obj).List
-	if items > maxOwnedItems && items > scope.owned(live).List {
+	items := scope.ownedPieces(obj).List
+	if items > maxOwnedItems && items > scope.ownedPieces(live).List {
 		return tooLarge("a list whose items have owners of their own has %d items, the limit is %d", items, maxOwnedItems)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (scope *RequestScope) checkApply(live, configuration runtime.Object) error 
 		if countFields(side.obj, maxOwnedItems) <= maxOwnedItems {
 			continue
 		}
-		owned := scope.owned(side.obj)
+		owned := scope.ownedPieces(side.obj)
 		if owned.Map > maxAppliedFields {
 			return tooLarge("a map of the %s has %d fields, the limit for server-side apply is %d; use another kind of patch",
 				side.name, owned.Map, maxAppliedFields)
@@ -72,7 +72,7 @@ func (scope *RequestScope) checkApply(live, configuration runtime.Object) error 
 	return nil
 }
 
-func (scope *RequestScope) owned(obj runtime.Object) fieldorder.Pieces {
+func (scope *RequestScope) ownedPieces(obj runtime.Object) fieldorder.Pieces {
 	return fieldorder.PiecesOf(scope.FieldTypes, scope.Kind, obj, maxOwnedItems)
 }
 

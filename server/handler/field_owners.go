@@ -9,9 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
@@ -143,6 +145,9 @@ func sayConflicts(step *trace.Step, err error) {
 func fieldName(path fieldpath.Path) string { return strings.TrimPrefix(path.String(), ".") }
 
 func managedFieldsOf(obj runtime.Object) []metav1.ManagedFieldsEntry {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return object.ManagedFields(u)
+	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
 		return nil

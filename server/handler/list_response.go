@@ -147,7 +147,7 @@ func eachShownOnce(change func(context.Context, runtime.Object) (runtime.Object,
 	shown := false
 	return func(ctx context.Context, item runtime.Object) (runtime.Object, error) {
 		if shown {
-			ctx = trace.Unrecorded(ctx)
+			ctx = trace.WithoutRecording(ctx)
 		}
 		shown = true
 		return change(ctx, item)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apiserver/pkg/warning"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -152,7 +152,7 @@ func keepUnstructuredValid(ctx context.Context, u *unstructured.Unstructured, ad
 	if err := admit(); err != nil {
 		return err
 	}
-	if reflect.DeepEqual(unstructuredManagedFields(u), before) {
+	if object.EqualJSON(unstructuredManagedFields(u), before) {
 		return nil
 	}
 	was := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"managedFields": before}}}

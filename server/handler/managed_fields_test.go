@@ -43,12 +43,12 @@ func (c *cramped) Create(_ context.Context, obj runtime.Object, _ rest.ValidateO
 	return c.put(obj), nil
 }
 
-func (c *cramped) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
-	update rest.ValidateObjectUpdateFunc, force bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (c *cramped) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	checked := rest.WrapUpdatedObjectInfo(info, func(_ context.Context, obj, _ runtime.Object) (runtime.Object, error) {
 		return obj, c.check(obj)
 	})
-	return c.memory.Update(ctx, name, checked, create, update, force, options)
+	return c.memory.Update(ctx, name, checked, admit, options)
 }
 
 type allowAll struct{}

@@ -155,8 +155,8 @@ func (m *memory) List(context.Context, *metainternalversion.ListOptions) (runtim
 }
 
 // Update does what storage does: ask for the next state, and again if the object has changed meanwhile.
-func (m *memory) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, _ rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+func (m *memory) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	key := request.NamespaceValue(ctx) + "/" + name
 	for {
 		m.mu.Lock()
@@ -186,7 +186,7 @@ func (m *memory) Update(ctx context.Context, name string, info rest.UpdatedObjec
 		if rv := accessor.GetResourceVersion(); rv != "" && rv != oldMeta.GetResourceVersion() {
 			return nil, false, apierrors.NewConflict(schema.GroupResource{Resource: "things"}, name, errModified)
 		}
-		if err := validate(ctx, next, old); err != nil {
+		if err := admit.Update(ctx, next, old); err != nil {
 			return nil, false, err
 		}
 		m.mu.Lock()

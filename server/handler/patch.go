@@ -25,7 +25,7 @@ import (
 //
 //go:noinline
 func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) http.HandlerFunc {
-	patchTypes = offered(patchTypes, scope)
+	patchTypes = offeredPatchTypes(patchTypes, scope)
 	return func(w http.ResponseWriter, req *http.Request) {
 		var err error
 		ctx, step := trace.Start(req.Context(), steps.HandlerPatch, req.URL.Path)
@@ -36,8 +36,8 @@ func PatchResource(r rest.Patcher, scope *RequestScope, patchTypes []string) htt
 	}
 }
 
-// offered removes server-side apply for a resource without field owners.
-func offered(patchTypes []string, scope *RequestScope) []string {
+// offeredPatchTypes removes server-side apply for a resource without field owners.
+func offeredPatchTypes(patchTypes []string, scope *RequestScope) []string {
 	return slices.DeleteFunc(slices.Clone(patchTypes), func(patchType string) bool {
 		return scope.FieldManager == nil && patchType == string(types.ApplyYAMLPatchType)
 	})
@@ -146,7 +146,7 @@ func newPatcher(mechanism *patchMechanism, body []byte, options *metav1.PatchOpt
 // not tried again, because managedFields are its purpose.
 func (p *patcher) patchResource(ctx context.Context, r rest.Patcher) (result runtime.Object, created bool, err error) {
 	update := func() (runtime.Object, bool, error) {
-		return restUpdate(ctx, r, p.name, p, p.validateCreate(), p.validateUpdate(), p.mechanism.creates, patchToUpdateOptions(p.options))
+		return restUpdate(ctx, r, p.name, p, p.validation(p.mechanism.creates), patchToUpdateOptions(p.options))
 	}
 	result, created, err = update()
 	if !p.refused && tooLargeWithManagedFields(p.scope, err) && !p.mechanism.creates {

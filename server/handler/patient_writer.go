@@ -21,9 +21,9 @@ type patientWriter struct {
 	timer *writeTimer
 }
 
-// Patiently returns a writer for a response that other code writes, and its context, which ends with the server. The
-// caller must call end.
-func Patiently(ctx context.Context, w http.ResponseWriter) (_ context.Context, out http.ResponseWriter, end func()) {
+// NewPatientWriter returns a writer for a response that other code writes, and its context, which ends with the server.
+// The caller must call end.
+func NewPatientWriter(ctx context.Context, w http.ResponseWriter) (_ context.Context, out http.ResponseWriter, end func()) {
 	p, end := newPatientWriter(ctx, w)
 	return p.ctx, p, end
 }

@@ -10,6 +10,6 @@ func Reasons() []trace.Reason {
 		noOptions, nothingNamed, objectAsItIs, objectConverted, objectNamed, objectNamedAlone, optionsInBody,
 		optionsInQuery, optionsNotAllowed, otherKindAsked, ownerAsBefore, ownerChanged, ownerNoLonger, ownerOfAll,
 		ownerOfFree, ownerOfNothing, ownersConflict, ownersMoved, patchedAgain, statusAsItIs, tableAsked,
-		verbsThereAre, watchDropped, watchEndedBelow, watchFailed, watchServerStops, watchTimeUp,
+		unconditionalUpdate, verbsThereAre, watchDropped, watchEndedBelow, watchFailed, watchServerStops, watchTimeUp,
 	}
 }

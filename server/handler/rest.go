@@ -110,14 +110,18 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 	}
 	createMethod.note(step, r)
 	step.Before(in)
-	obj, err = FinishRequest(ctx, func() (runtime.Object, error) {
+	obj, err = finishRequest(ctx, func() (runtime.Object, error) {
 		return r.Create(ctx, name, in, validate, options)
 	})
 	if err == nil {
 		step.After(obj)
-		nameJourney(ctx, nameOf(obj))
-	} else {
-		nameJourney(ctx, nameOf(in))
+	}
+	if name == "" { // it was generated
+		made := obj
+		if err != nil {
+			made = in
+		}
+		nameJourney(ctx, nameOf(made))
 	}
 	return obj, err
 }
@@ -125,7 +129,7 @@ func restCreate(ctx context.Context, r rest.NamedCreater, name string, in runtim
 // nameJourney adds the object's name to the journey of a create, whose path does not have it.
 func nameJourney(ctx context.Context, name string) {
 	journey := trace.FromContext(ctx)
-	if journey == nil {
+	if journey == nil || name == "" {
 		return
 	}
 	journey.UpdateRequest(func(q *trace.Request) {
@@ -157,17 +161,16 @@ func (c namedCreaterAdapter) Create(ctx context.Context, _ string, obj runtime.O
 	return c.Creater.Create(ctx, obj, createValidation, options)
 }
 
-func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
-	update rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (obj runtime.Object,
-	created bool, err error) {
+func restUpdate(ctx context.Context, r rest.Updater, name string, info rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (obj runtime.Object, created bool, err error) {
 	ctx, step := trace.Start(ctx, steps.RESTUpdate, name)
 	defer step.End(&err)
 	if err := step.Err(); err != nil {
 		return nil, false, err
 	}
 	updateMethod.note(step, r)
-	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
-		out, created, err = r.Update(ctx, name, info, create, update, forceAllowCreate, options)
+	obj, err = finishRequest(ctx, func() (out runtime.Object, err error) {
+		out, created, err = r.Update(ctx, name, info, admit, options)
 		return out, err
 	})
 	if err == nil {
@@ -188,7 +191,7 @@ func restDelete(ctx context.Context, r rest.GracefulDeleter, name string, valida
 		return nil, false, err
 	}
 	deleteMethod.note(step, r)
-	obj, err = FinishRequest(ctx, func() (out runtime.Object, err error) {
+	obj, err = finishRequest(ctx, func() (out runtime.Object, err error) {
 		out, deleted, err = r.Delete(ctx, name, validate, options)
 		return out, err
 	})
@@ -206,15 +209,15 @@ func restDeleteCollection(ctx context.Context, r rest.CollectionDeleter, subject
 		return nil, err
 	}
 	deleteCollectionMethod.note(step, r)
-	return FinishRequest(ctx, func() (runtime.Object, error) {
+	return finishRequest(ctx, func() (runtime.Object, error) {
 		return r.DeleteCollection(ctx, validate, options, listOptions)
 	})
 }
 
-// FinishRequest runs a write on the request's own goroutine. If the deadline passes, it returns a 504. It turns a
+// finishRequest runs a write on the request's own goroutine. If the deadline passes, it returns a 504. It turns a
 // Status other than success into an error. A write whose deadline has passed does not begin, since etcd might still
 // carry it out.
-func FinishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
+func finishRequest(ctx context.Context, fn func() (runtime.Object, error)) (runtime.Object, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, requestTimedOut(err)
 	}

@@ -40,17 +40,17 @@ func streamObject(ctx context.Context, scope *RequestScope, from rest.ResourceSt
 	w.Flush()
 	var to io.Writer = w
 	if flush {
-		to = flushing{w}
+		to = flushWriter{w}
 	}
 	n, _ := io.Copy(to, in) // a stream may end at any time, and the client sees that it did
 	step.Int("bytes", n)
 	return nil
 }
 
-// flushing sends each write at once.
-type flushing struct{ *patientWriter }
+// flushWriter sends each write at once.
+type flushWriter struct{ *patientWriter }
 
-func (f flushing) Write(b []byte) (int, error) {
+func (f flushWriter) Write(b []byte) (int, error) {
 	n, err := f.patientWriter.Write(b)
 	if err == nil {
 		err = f.FlushError()

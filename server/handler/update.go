@@ -31,13 +31,19 @@ func UpdateResource(r rest.Updater, scope *RequestScope) http.HandlerFunc {
 		var err error
 		ctx, step := trace.Start(req.Context(), steps.HandlerUpdate, req.URL.Path)
 		defer step.End(&err)
-		if err = serveUpdate(ctx, r, scope, w, req); err != nil {
+		if err = serveUpdate(ctx, step, r, scope, w, req); err != nil {
 			scope.err(err, w, req)
 		}
 	}
 }
 
-func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w http.ResponseWriter, req *http.Request) error {
+var unconditionalUpdate = trace.Because("unconditional-update",
+	"no resourceVersion: whatever is stored is overwritten, unless the resource requires one",
+	"没有 resourceVersion：无论存储的是什么都会被覆盖，除非该资源要求提供")
+
+func serveUpdate(
+	ctx context.Context, step *trace.Step, r rest.Updater, scope *RequestScope, w http.ResponseWriter, req *http.Request,
+) error {
 	ctx, namespace, name, mediaType, err := objectRequest(ctx, req, scope)
 	if err != nil {
 		return err
@@ -65,6 +71,9 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 		if err := rest.EnsureObjectNamespaceMatchesRequestNamespace(expected, m); err != nil {
 			return err
 		}
+		if version := m.GetResourceVersion(); version == "" || version == "0" {
+			step.Why(unconditionalUpdate)
+		}
 	}
 	if err := checkName(obj, name, namespace, scope.Namer); err != nil {
 		return err
@@ -75,8 +84,7 @@ func serveUpdate(ctx context.Context, r rest.Updater, scope *RequestScope, w htt
 	u := newUpdate(ctx, scope, namespace, name, req.URL.Path, options)
 	u.manager = managerOrUserAgent(options.FieldManager, req.UserAgent())
 	update := func() (runtime.Object, bool, error) {
-		return restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.manageFields, u.admit),
-			u.validateCreate(), u.validateUpdate(), false, options)
+		return restUpdate(ctx, r, name, rest.DefaultUpdatedObjectInfo(obj, u.manageFields, u.admit), u.validation(false), options)
 	}
 	result, created, err := update()
 	if !u.refused && tooLargeWithManagedFields(scope, err) && dropManagedFields(obj) {
@@ -156,12 +164,13 @@ func (u *update) admit(ctx context.Context, newObj, oldObj runtime.Object) (runt
 	return newObj, nil
 }
 
-func (u *update) validateCreate() rest.ValidateObjectFunc {
-	return withAuthorization(admissionToValidateObjectFunc(u.scope, u.creating), u.scope.Authorizer, u.mayCreate)
-}
-
-func (u *update) validateUpdate() rest.ValidateObjectUpdateFunc {
-	return admissionToValidateObjectUpdateFunc(u.scope, u.updating)
+// validation validates what one call of rest makes. With creates, a missing object is created, whatever its strategy.
+func (u *update) validation(creates bool) rest.UpdateAdmission {
+	return rest.UpdateAdmission{
+		Create:           withAuthorization(admissionToValidateObjectFunc(u.scope, u.creating), u.scope.Authorizer, u.mayCreate),
+		Update:           admissionToValidateObjectUpdateFunc(u.scope, u.updating),
+		ForceAllowCreate: creates,
+	}
 }
 
 // withAuthorization authorizes attributes before validate, once, and only if validate is called at all.

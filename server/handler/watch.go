@@ -194,7 +194,8 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 		rest.NotifyInitialized(ctx)
 	}
 	events := s.Watching.ResultChan()
-	var pending *watchBuffers // nil while idle
+	watcher := trace.FromContext(ctx) // nil once another goroutine asks it for the lag of events
+	var pending *watchBuffers         // nil while idle
 	defer func() {
 		if pending != nil {
 			// The client still gets the events that were encoded before the end. An error only means that it is gone.
@@ -227,7 +228,12 @@ func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 			if pending == nil {
 				pending = newWatchBuffers()
 			}
-			err := s.send(ctx, stream, pending, event)
+			var err error
+			if lag := lagOf(watcher, event); lag.Delay > 0 {
+				events, watcher = delayEvents(ctx, watcher, events, newLateEvent(event, lag)), nil
+			} else {
+				err = s.send(ctx, stream, pending, event)
+			}
 			if err == nil && len(events) == 0 {
 				err = stream.flush(pending)
 				pending.release()
@@ -324,7 +330,7 @@ func tellWriter(ctx context.Context, event watch.Event) {
 		return
 	}
 	if encoded, ok := event.Object.(*object.Encoded); ok {
-		trace.Delivered(ctx, string(event.Type), encoded.Revision())
+		trace.RecordDelivery(ctx, string(event.Type), encoded.Revision())
 		return
 	}
 	m, err := meta.Accessor(event.Object)
@@ -332,7 +338,7 @@ func tellWriter(ctx context.Context, event watch.Event) {
 		return
 	}
 	if revision, err := strconv.ParseInt(m.GetResourceVersion(), 10, 64); err == nil {
-		trace.Delivered(ctx, string(event.Type), revision)
+		trace.RecordDelivery(ctx, string(event.Type), revision)
 	}
 }
 

@@ -473,7 +473,7 @@ func TestInformer(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer func() {
 				cancel()
 				factory.Shutdown()

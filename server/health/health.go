@@ -40,8 +40,8 @@ func (w Warning) Error() string { return string(w) }
 
 const withheld = "reason withheld"
 
-// told returns the part of a failure that the client may see.
-func told(ctx context.Context, err error) string {
+// publicReason returns the part of a failure that the client may see.
+func publicReason(ctx context.Context, err error) string {
 	var reason Reason
 	if authenticated(ctx) && errors.As(err, &reason) {
 		return reason.Error()
@@ -97,7 +97,7 @@ func (e *Endpoint) serveOne(w http.ResponseWriter, r *http.Request, name string)
 		return
 	}
 	if _, err := e.run(r.Context(), e.checks[i]); err != nil {
-		http.Error(w, "internal server error: "+told(r.Context(), err), http.StatusInternalServerError)
+		http.Error(w, "internal server error: "+publicReason(r.Context(), err), http.StatusInternalServerError)
 		return
 	}
 	fmt.Fprint(w, "ok")
@@ -117,7 +117,7 @@ func (e *Endpoint) serveAll(w http.ResponseWriter, r *http.Request) {
 		warning, err := e.run(r.Context(), c)
 		e.slis.observe(c.Name, title, err)
 		if err != nil {
-			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, told(r.Context(), err))
+			fmt.Fprintf(&lines, "[-]%s failed: %s\n", c.Name, publicReason(r.Context(), err))
 			failed = append(failed, c.Name)
 			continue
 		}

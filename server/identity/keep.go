@@ -106,9 +106,9 @@ type fileCertificate struct {
 	cert       *x509.Certificate
 }
 
-// given returns the certificate of each file whose end makes the file useless: in a chain the first one to end, among
-// authorities the last one.
-func (f Files) given(a *Authority) (all []fileCertificate) {
+// certificates returns the certificate of each file whose end makes the file useless: in a chain the first one to end,
+// among authorities the last one.
+func (f Files) certificates(a *Authority) (all []fileCertificate) {
 	add := func(flag, file string, better func(a, b *x509.Certificate) bool) {
 		var chosen *x509.Certificate
 		for _, cert := range certificates(file) {

@@ -196,7 +196,7 @@ func TestForeignAuthority(t *testing.T) {
 	if a.ends() {
 		t.Error("it would be renewed")
 	}
-	if given := (Files{}).given(a); len(given) != 1 || given[0].flag != "data-dir" {
+	if given := (Files{}).certificates(a); len(given) != 1 || given[0].flag != "data-dir" {
 		t.Errorf("told of: %+v", given)
 	}
 }

@@ -90,7 +90,7 @@ func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, 
 	if err := t.serve(a, files); err != nil {
 		return nil, err
 	}
-	t.given = files.given(a)
+	t.given = files.certificates(a)
 	hint.AppendCertsFromPEM(t.ClientCAsPEM())
 	t.Config = &tls.Config{
 		GetCertificate: t.certificate,

@@ -122,14 +122,14 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialBy(ctx, &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}, network, address)
 }
 
-// dialOthers refuses addresses that [Others] does not allow. It checks the address of the connection, since a
+// dialOthers refuses addresses that [IsRemote] does not allow. It checks the address of the connection, since a
 // name may have resolved to another one before. A proxy from this machine's environment may have any address.
 func dialOthers(ctx context.Context, network, address string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialWait, KeepAlive: dialWait}
 	if !isProxy(address) {
 		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
-			if err == nil && !Others(net.IP(to.Addr().AsSlice())) {
+			if err == nil && !IsRemote(net.IP(to.Addr().AsSlice())) {
 				err = errors.New("address not allowed")
 			}
 			return err
@@ -138,9 +138,9 @@ func dialOthers(ctx context.Context, network, address string) (net.Conn, error) 
 	return dialBy(ctx, d, network, address)
 }
 
-// Others reports whether an address may belong to another machine: it is neither a loopback address nor one of
+// IsRemote reports whether an address may belong to another machine: it is neither a loopback address nor one of
 // the link, where clouds serve metadata.
-func Others(ip net.IP) bool { return ip.IsGlobalUnicast() }
+func IsRemote(ip net.IP) bool { return ip.IsGlobalUnicast() }
 
 // isProxy reports whether the environment names an address as a proxy.
 func isProxy(address string) bool {

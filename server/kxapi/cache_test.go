@@ -87,7 +87,7 @@ func newDen(t *testing.T, storage *faulty) *den {
 	t.Helper()
 	client := embedtest.New(t).Client()
 	t.Cleanup(func() { _ = client.Close() })
-	compactor := etcd3.StartCompactor(client, 0, nil)
+	compactor := etcd3.StartCompactor(client, 0, nil, nil)
 	t.Cleanup(compactor.Stop)
 	raw, err := etcd3.New(etcd3.Options{
 		Client: etcd3.NewClient(client), Compactor: compactor, Codec: unstructured.UnstructuredJSONScheme, NewFunc: newPanda,
@@ -125,11 +125,10 @@ func (d *den) create(t *testing.T, name string) int64 {
 func (d *den) update(t *testing.T, name string) int64 {
 	t.Helper()
 	out := &unstructured.Unstructured{}
-	err := d.storage.GuaranteedUpdate(t.Context(), "/pandas/n/"+name, out, false, nil,
-		func(in runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
-			in.(*unstructured.Unstructured).SetLabels(map[string]string{"changed": "yes"})
-			return in, nil, nil
-		}, nil)
+	err := d.storage.GuaranteedUpdate(t.Context(), "/pandas/n/"+name, out, func(in runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+		in.(*unstructured.Unstructured).SetLabels(map[string]string{"changed": "yes"})
+		return in, nil, nil
+	}, store.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +138,7 @@ func (d *den) update(t *testing.T, name string) int64 {
 func (d *den) delete(t *testing.T, name string) {
 	t.Helper()
 	admit := func(context.Context, runtime.Object) error { return nil }
-	if err := d.storage.Delete(t.Context(), "/pandas/n/"+name, &unstructured.Unstructured{}, nil, admit, nil, store.DeleteOptions{}); err != nil {
+	if err := d.storage.Delete(t.Context(), "/pandas/n/"+name, &unstructured.Unstructured{}, admit, store.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -228,7 +227,7 @@ func (d *den) refill(t *testing.T) {
 
 func (d *den) await(t *testing.T, what string, is func(v1alpha1.CacheStatus) bool) v1alpha1.CacheStatus {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
+	for deadline := time.Now().Add(3 * time.Minute); ; {
 		list := read[v1alpha1.CacheList](t, d, "")
 		if len(list.Items) == 1 && is(list.Items[0].Status) {
 			return list.Items[0].Status

@@ -20,8 +20,9 @@ type CompactFunc func(ctx context.Context, revision int64) (int64, error)
 
 // CompactionREST is the storage of compactions. Creating one compacts etcd; it is not kept.
 type CompactionREST struct {
-	compact CompactFunc
-	allow   *recordings
+	compact   CompactFunc
+	allow     *recordings
+	snapshots *snapshots
 }
 
 var compactionResource = groupResource("compactions")
@@ -47,6 +48,9 @@ func (r *CompactionREST) Create(ctx context.Context, obj runtime.Object, validat
 	}
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("a compaction can't be tried: leave out dryRun")
+	}
+	if err := r.snapshots.checkCompaction(compaction.Spec.Revision); err != nil {
+		return nil, apierrors.NewConflict(compactionResource, compaction.Name, err)
 	}
 	if err := validate(ctx, compaction.DeepCopy()); err != nil {
 		return nil, err

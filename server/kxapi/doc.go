@@ -3,9 +3,9 @@
 //
 // It owns the storages of the group. A resource is one value with its names, its columns, and functions that get, list
 // and watch it. Its storage has exactly the verbs for which the value has functions. Breakpoints, faults,
-// recordings, commands, compactions and access reviews can also be created. What comes in are requests like those for
-// any resource, for journeys also ?filter= in the language of core/filter. What goes out are the types of
-// core/kxapi/v1alpha1.
+// recordings, commands, compactions, snapshots, rewinds and access reviews can also be created. What comes in are
+// requests like those for any resource, for journeys also ?filter= in the language of core/filter. What goes out are
+// the types of core/kxapi/v1alpha1.
 //
 // Invariants:
 //
@@ -24,6 +24,7 @@
 //     only if it asks for the verb install by name.
 //  8. Roles decide who may use it, as for any other group. Breakpoints, faults and commands also require a server whose
 //     flags allow them, or a recording that does, for its time.
-//  9. Keys are read-only, and secrets are masked in every form (core/mask). The memory for one request is a page of
+//  9. Only a server that keeps nothing takes snapshots, and only a rewind to one of them writes below the API.
+//  10. Keys are read-only, and secrets are masked in every form (core/mask). The memory for one request is a page of
 //     values, whatever the prefix.
 package kxapi

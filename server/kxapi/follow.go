@@ -36,7 +36,7 @@ const (
 //  2. sent holds the journeys that the client knows. The client gets no event of any other journey, such as an omitted
 //     one, unless that begins to match.
 type follower struct {
-	feed
+	versionFeed
 	recorder  *trace.Recorder
 	selection selection
 
@@ -52,7 +52,7 @@ type follower struct {
 
 func newFollower(recorder *trace.Recorder, s selection) *follower {
 	return &follower{
-		feed: feed{events: make(chan watch.Event, journeysABatch)}, recorder: recorder, selection: s,
+		versionFeed: versionFeed{events: make(chan watch.Event, journeysABatch)}, recorder: recorder, selection: s,
 		sent: map[*trace.Journey]bool{}, told: time.Now(),
 	}
 }

@@ -29,6 +29,7 @@ type Config struct {
 	Moments *Moments
 	// Compact compacts etcd's history. See [etcd3.CompactNow].
 	Compact CompactFunc
+	Rewinds Rewinds
 	// Servers returns the servers of the chain in their order.
 	Servers func() []Server
 	// Controllers (optional) returns the server's controllers, nil before they are started.
@@ -51,7 +52,7 @@ func (c *Config) prefix() string {
 
 // NewAPIGroupInfo returns the group of a server.
 func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
-	parser := parser{c.Journeys, c.Reasons.Known}
+	parser := parser{c.Journeys, c.Reasons.Names}
 	journeys := newJourneys(parser, c.Servers, c.Source)
 	recordings := newRecordings(parser, c.Allow)
 	breakpoints, faults := newBreakpoints(parser, recordings), newFaults(parser, recordings)
@@ -65,22 +66,25 @@ func NewAPIGroupInfo(c Config) endpoint.APIGroupInfo {
 	}
 	caches := &caches{c.Caches, c.Journeys}
 	keys := &keys{c.Etcd, c.Journeys}
+	snapshots := newSnapshots(c.Etcd, c.Rewinds)
 	storages := map[string]rest.Storage{
-		"journeys":      journeys.resource().storage(),
-		"journeys/step": &CommandREST{journeys: journeys, allow: recordings, tend: breakpoints.tend},
-		"breakpoints":   breakpoints,
-		"recordings":    recordings,
-		"faults":        faults,
-		"compactions":   &CompactionREST{compact: c.Compact, allow: recordings},
-		"accessreviews": &AccessREST{authorizer: c.Authorizer},
-		"caches":        caches.resource().storage(),
-		"caches/check":  caches.checks().storage(),
-		"caches/object": caches.objects().storage(),
-		"keys":          keys.resource().storage(),
-		"keys/history":  keys.histories().storage(),
-		"moments":       c.Moments.resource().storage(),
-		"sources":       newSources(c.Source).resource().storage(),
-		"structure":     newStructure(c.Servers, c.Controllers, c.Caches, c.Source, c.prefix(), c.Fair).resource().storage(),
+		"journeys":         journeys.resource().storage(),
+		"journeys/step":    &CommandREST{journeys: journeys, allow: recordings, tend: breakpoints.tend},
+		"breakpoints":      breakpoints,
+		"recordings":       recordings,
+		"faults":           faults,
+		"compactions":      &CompactionREST{compact: c.Compact, allow: recordings, snapshots: snapshots},
+		"accessreviews":    &AccessREST{authorizer: c.Authorizer},
+		"snapshots":        snapshots.storage(),
+		"caches":           caches.resource().storage(),
+		"caches/check":     caches.checks().storage(),
+		"caches/object":    caches.objects().storage(),
+		"keys":             keys.resource().storage(),
+		"keys/history":     keys.histories().storage(),
+		"snapshots/rewind": &RewindREST{snapshots},
+		"moments":          c.Moments.resource().storage(),
+		"sources":          newSources(c.Source).resource().storage(),
+		"structure":        newStructure(c.Servers, c.Controllers, c.Caches, c.Source, c.prefix(), c.Fair).resource().storage(),
 	}
 	scheme := newScheme(storages)
 	return endpoint.APIGroupInfo{

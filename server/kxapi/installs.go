@@ -112,7 +112,7 @@ func ofInstalled(s *inventory, one *endpoint.Installation) *install {
 	return &install{
 		key: installKey{resource: one.Resource}, server: s.Name,
 		way: func(w *trace.Way) {
-			one.Made(w)
+			one.AddCreation(w)
 			one.Way(w)
 			for _, sub := range subresources {
 				sub.Way(w)
@@ -122,7 +122,7 @@ func ofInstalled(s *inventory, one *endpoint.Installation) *install {
 }
 
 // ofDefinition returns the install of a version of a custom resource.
-func ofDefinition(s *inventory, d *crd.Serving, one *endpoint.Installation) *install {
+func ofDefinition(s *inventory, d *crd.ServedDefinition, one *endpoint.Installation) *install {
 	return &install{
 		key: installKey{one.Resource, d.Made}, server: s.Name, by: d.By, cause: d.Cause,
 		way: func(w *trace.Way) { d.Way(w, one.Resource.Version) },

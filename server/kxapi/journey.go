@@ -45,7 +45,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 		Status: v1alpha1.JourneyStatus{
 			Phase: v1alpha1.JourneyComplete, Started: metav1.NewMicroTime(r.Started), TookMicros: r.Took.Microseconds(),
 			Code: int32(r.Response.Code), WatchError: int32(r.WatchError), Bytes: r.Response.Bytes,
-			Level: levels[r.Level], Pinned: r.Pinned, Cut: int32(r.Cut),
+			Level: levels[r.Level], Cut: int32(r.Cut),
 			StepCount: int32(r.StepCount), Tries: int32(r.Tries), Revision: r.Revision,
 		},
 	}

@@ -70,7 +70,7 @@ func (j *journeys) place(whole *v1alpha1.Journey) error {
 		if s.Reason == nil {
 			continue
 		}
-		if at, ok := sayings.Of(s.Reason.Kind, s.Function, s.File); ok {
+		if at, ok := sayings.Find(s.Reason.Kind, s.Function, s.File); ok {
 			s.Reason.Function, s.Reason.File, s.Reason.Line = at.Function, at.File, int32(at.Line)
 		}
 	}
@@ -139,22 +139,22 @@ func (s selection) wanted(c trace.Change, ran bool) bool {
 	if c.Type != trace.Forgotten || !s.resource.selects(s.options, j) {
 		return s.wants(j, c.Journey)
 	}
-	known := &forgotten{WithSteps: subject.NewSubject(j)}
+	known := &forgottenJourney{WithSteps: subject.NewSubject(j)}
 	return s.filter.Match(known) || known.asked
 }
 
-// forgotten is a journey whose steps are not known any more.
-type forgotten struct {
+// forgottenJourney is a journey whose steps are not known any more.
+type forgottenJourney struct {
 	filter.WithSteps
 	asked bool // whether the filter depends on the steps
 }
 
-func (f *forgotten) Field(name string) (filter.Value, bool) {
+func (f *forgottenJourney) Field(name string) (filter.Value, bool) {
 	f.asked = f.asked || subject.InSteps(name)
 	return f.WithSteps.Field(name)
 }
 
-func (f *forgotten) Steps() filter.Steps {
+func (f *forgottenJourney) Steps() filter.Steps {
 	f.asked = true
 	return f.WithSteps.Steps()
 }

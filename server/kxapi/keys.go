@@ -223,7 +223,7 @@ func (k *keys) list(ctx context.Context, options *metainternalversion.ListOption
 		Etcd: v1alpha1.EtcdHead{Revision: head.Revision, Compacted: head.Compacted},
 	}
 	if q.key != "" {
-		return k.one(ctx, q, head, options, list)
+		return k.listOne(ctx, q, head, options, list)
 	}
 	page := keyPage{Prefix: []byte(q.prefix)}
 	if options.Continue != "" {
@@ -240,7 +240,8 @@ func (k *keys) list(ctx context.Context, options *metainternalversion.ListOption
 	}
 	budget := admin.Budget{Keys: measuredKeys, Bytes: measuredBytes}
 	resource := k.resource()
-	next, err := k.Live.Level(ctx, q.prefix, string(page.From), page.Revision, limit, &budget, func(c admin.Child) {
+	section := admin.Section{Prefix: q.prefix, From: string(page.From), Revision: page.Revision, Most: limit}
+	next, err := k.Live.Level(ctx, section, &budget, func(c admin.Child) {
 		if key := k.child(c, page.Revision); resource.selects(options, key) {
 			list.Items = append(list.Items, *key)
 		}
@@ -279,8 +280,8 @@ func (e *Etcd) child(c admin.Child, revision int64) *v1alpha1.Key {
 	return e.keyOf(c.KV, c.Bytes, revision)
 }
 
-// one lists the key of ?key=.
-func (k *keys) one(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions,
+// listOne lists the key of ?key=.
+func (k *keys) listOne(ctx context.Context, q keyQuery, head admin.Head, options *metainternalversion.ListOptions,
 	list *v1alpha1.KeyList) (runtime.Object, error) {
 	found, err := k.read(ctx, q.key, q.revision, head)
 	if err != nil {

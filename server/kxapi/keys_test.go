@@ -26,7 +26,7 @@ func newEtcd(t *testing.T) *Etcd {
 // TestKeyFollowerTooSlow: what waits for a client is bounded, and it is told so.
 func TestKeyFollowerTooSlow(t *testing.T) {
 	keys := &keys{&Etcd{Decoder: &admin.Decoder{Prefix: "/registry"}}, nil}
-	f := &keyFollower{feed{events: make(chan watch.Event, keyEventsMost+1)}, keys, keys.resource(), &metainternalversion.ListOptions{}}
+	f := &keyFollower{versionFeed{events: make(chan watch.Event, keyEventsMost+1)}, keys, keys.resource(), &metainternalversion.ListOptions{}}
 	more, n := true, 0
 	for ; more; n++ {
 		more = f.take(admin.Event{KV: admin.KV{Key: "/a", ModRevision: int64(n + 1)}}, nil)

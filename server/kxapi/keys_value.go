@@ -38,7 +38,7 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 			out.Object = &runtime.RawExtension{Raw: mask.Object(&unstructured.Unstructured{Object: v.Object}, true)}
 		}
 	default:
-		data, found, err := masked(v.Object)
+		data, found, err := maskedJSON(v.Object)
 		if err != nil {
 			out.Error = errorText(err, false)
 			break
@@ -52,8 +52,8 @@ func (e *Etcd) valueOf(kv *admin.KV) *v1alpha1.KeyValue {
 	return out
 }
 
-// masked returns an object's JSON with its secrets masked, and whether it has any.
-func masked(object map[string]any) (data []byte, found bool, err error) {
+// maskedJSON returns an object's JSON with its secrets masked, and whether it has any.
+func maskedJSON(object map[string]any) (data []byte, found bool, err error) {
 	whole, err := json.Marshal(object)
 	if err != nil {
 		return nil, false, err

@@ -22,7 +22,7 @@ const keyEventsMost = 1024
 // It takes events as fast as etcd sends them, because etcd's client keeps every event that is not taken. A client with
 // more than keyEventsMost unread events gets 410 Expired.
 type keyFollower struct {
-	feed
+	versionFeed
 	keys    *keys
 	wants   *anyResource
 	options *metainternalversion.ListOptions
@@ -49,7 +49,7 @@ func (k *keys) watch(ctx context.Context, options *metainternalversion.ListOptio
 		prefix = q.key
 	}
 	ctx, stop := context.WithCancel(ctx)
-	f := &keyFollower{feed{make(chan watch.Event, keyEventsMost+1), stop}, k, k.resource(), options}
+	f := &keyFollower{versionFeed{make(chan watch.Event, keyEventsMost+1), stop}, k, k.resource(), options}
 	go func() {
 		defer close(f.events)
 		defer stop()

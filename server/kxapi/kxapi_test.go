@@ -299,7 +299,7 @@ func TestWatchDelivered(t *testing.T) {
 	j.Finish(trace.Response{Code: 200})
 	for _, agent := range []string{"kubectl", "an-informer/v1"} {
 		watching, _ := r.Begin(context.Background(), trace.Request{Method: "GET", Verb: "watch", UserAgent: agent})
-		trace.Delivered(watching, "MODIFIED", 7)
+		trace.RecordDelivery(watching, "MODIFIED", 7)
 	}
 	expect(t, events, watch.Added, j.ID())
 	// Who has listed before the delivery hears of it too.
@@ -424,7 +424,7 @@ func TestForeignVersions(t *testing.T) {
 func TestFromNow(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
 	travel(r, "get", "before", 200)
-	rest := newJourneys(parser{r, trace.Known}, nil, nil).resource().storage().(watcher)
+	rest := newJourneys(parser{r, trace.Names}, nil, nil).resource().storage().(watcher)
 	no := false
 	w, err := rest.Watch(t.Context(), &metainternalversion.ListOptions{SendInitialEvents: &no})
 	if err != nil {
@@ -438,7 +438,7 @@ func TestFromNow(t *testing.T) {
 // TestBookmarks: a client that takes them learns how far it is, also if nothing matches.
 func TestBookmarks(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	journeys := newJourneys(parser{r, trace.Known}, nil, nil)
+	journeys := newJourneys(parser{r, trace.Names}, nil, nil)
 	ctx, err := journeys.readQuery(t.Context(), url.Values{"filter": {"name:nothing"}})
 	if err != nil {
 		t.Fatal(err)
@@ -461,7 +461,7 @@ func TestBookmarks(t *testing.T) {
 // TestFlood has more happen at once than a follower is sent: it is told how much it misses.
 func TestFlood(t *testing.T) {
 	r := trace.NewRecorder("p", trace.DefaultLimits)
-	f := newFollower(r, newJourneys(parser{r, trace.Known}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f := newFollower(r, newJourneys(parser{r, trace.Names}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	f.events = make(chan watch.Event, 500)
 	f.selection.options.AllowWatchBookmarks = true
 	const flood = journeysABatch + 50
@@ -481,7 +481,7 @@ func TestFlood(t *testing.T) {
 	}
 
 	slow := trace.NewRecorder("p", trace.Limits{Journeys: 10, Bytes: 1 << 20, JourneyBytes: 1 << 10, Changes: 4})
-	f = newFollower(slow, newJourneys(parser{slow, trace.Known}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
+	f = newFollower(slow, newJourneys(parser{slow, trace.Names}, nil, nil).selection(t.Context(), &metainternalversion.ListOptions{}))
 	for range 5 {
 		travel(slow, "get", "x", 200)
 	}

@@ -70,36 +70,36 @@ func newRecordings(p parser, flags options.Allow) *recordings {
 	return r
 }
 
-func (r *recordings) permits() map[v1alpha1.Allowed]options.Permit {
-	return map[v1alpha1.Allowed]options.Permit{v1alpha1.AllowBreakpoints: r.flags.Breakpoints, v1alpha1.AllowFaults: r.flags.Faults}
+func (r *recordings) permits() map[v1alpha1.Permission]options.Permit {
+	return map[v1alpha1.Permission]options.Permit{v1alpha1.AllowBreakpoints: r.flags.Breakpoints, v1alpha1.AllowFaults: r.flags.Faults}
 }
 
 // flagOf is the flag of kx serve that allows something.
-var flagOf = map[v1alpha1.Allowed]string{v1alpha1.AllowBreakpoints: "--allow-breakpoints", v1alpha1.AllowFaults: "--allow-faults"}
+var flagOf = map[v1alpha1.Permission]string{v1alpha1.AllowBreakpoints: "--allow-breakpoints", v1alpha1.AllowFaults: "--allow-faults"}
 
 // mayAllow refuses a recording that allows what the flags never do.
 func (r *recordings) mayAllow(object *v1alpha1.Recording) error {
 	for what, permit := range r.permits() {
 		if permit == options.Never && slices.Contains(object.Spec.Allow, what) {
-			return never(what)
+			return errNeverAllowed(what)
 		}
 	}
 	return nil
 }
 
-func never(what v1alpha1.Allowed) error {
+func errNeverAllowed(what v1alpha1.Permission) error {
 	return fmt.Errorf("this server was started with %s=%s", flagOf[what], options.Never)
 }
 
 // refuse returns an error if something of this name is not allowed now, neither by the flags nor by a recording.
-func (r *recordings) refuse(name string, what v1alpha1.Allowed) error {
+func (r *recordings) refuse(name string, what v1alpha1.Permission) error {
 	switch r.permits()[what] {
 	case options.Always:
 		return nil
 	case options.Never:
-		return fmt.Errorf("%s are not allowed: %w", name, never(what))
+		return fmt.Errorf("%s are not allowed: %w", name, errNeverAllowed(what))
 	}
-	entries, _ := r.selected(nil)
+	entries, _ := r.selectEntries(nil)
 	for _, e := range entries {
 		if slices.Contains(e.object.(*v1alpha1.Recording).Spec.Allow, what) {
 			return nil
@@ -110,7 +110,7 @@ func (r *recordings) refuse(name string, what v1alpha1.Allowed) error {
 }
 
 // recordFlag is the flag of kx trace record that allows something.
-var recordFlag = map[v1alpha1.Allowed]string{v1alpha1.AllowBreakpoints: "--breakpoints", v1alpha1.AllowFaults: "--faults"}
+var recordFlag = map[v1alpha1.Permission]string{v1alpha1.AllowBreakpoints: "--breakpoints", v1alpha1.AllowFaults: "--faults"}
 
 // recording fills in the defaults and returns the rule and the time for which it holds.
 func (p parser) recording(r *v1alpha1.Recording) (*trace.Rule, time.Duration, field.ErrorList) {

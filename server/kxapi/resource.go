@@ -8,13 +8,16 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kx-apiserver/kx/core/escape"
@@ -56,6 +59,38 @@ type resource[T groupObject] struct {
 
 func groupResource(plural string) schema.GroupResource {
 	return schema.GroupResource{Group: v1alpha1.GroupName, Resource: plural}
+}
+
+// generateName names a new object whose client gave only the beginning of its name.
+func generateName(o metav1.Object) {
+	if o.GetName() == "" && o.GetGenerateName() != "" {
+		o.SetName(o.GetGenerateName() + utilrand.String(5))
+	}
+}
+
+// checkName checks the name of a new object.
+func checkName(o metav1.Object) (errs field.ErrorList) {
+	at := field.NewPath("metadata", "name")
+	if o.GetName() == "" {
+		errs = append(errs, field.Required(at, "name or generateName is required"))
+	}
+	for _, problem := range content.IsPathSegmentName(o.GetName()) {
+		errs = append(errs, field.Invalid(at, o.GetName(), problem))
+	}
+	return errs
+}
+
+// checkUID refuses to delete an object that has not the UID of the client's precondition.
+func checkUID(resource schema.GroupResource, o metav1.Object, options *metav1.DeleteOptions) error {
+	if options == nil || options.Preconditions == nil || options.Preconditions.UID == nil {
+		return nil
+	}
+	wanted := *options.Preconditions.UID
+	if wanted == o.GetUID() {
+		return nil
+	}
+	return apierrors.NewConflict(resource, o.GetName(),
+		fmt.Errorf("the UID in the precondition (%s) is not that of the object (%s)", wanted, o.GetUID()))
 }
 
 // anyResource is a resource whose functions take and return any object. The code that all resources share is written
@@ -100,13 +135,13 @@ func declare[T groupObject](r resource[T]) *anyResource {
 		made.fields = func(o groupObject) fields.Set { return r.fields(o.(T)) }
 	}
 	if r.row != nil {
-		made.table = builtin.NewTable(r.columns, func(o T) metav1.TableRow { return escaped(r.row(o)) })
+		made.table = builtin.NewTable(r.columns, func(o T) metav1.TableRow { return escapeRow(r.row(o)) })
 	}
 	return made
 }
 
-// escaped escapes the cells of a row, because most texts in this group come from other clients.
-func escaped(row metav1.TableRow) metav1.TableRow {
+// escapeRow escapes the cells of a row, because most texts in this group come from other clients.
+func escapeRow(row metav1.TableRow) metav1.TableRow {
 	for i := range row.Cells {
 		if text, ok := row.Cells[i].(string); ok {
 			row.Cells[i] = escape.Line(text)

@@ -106,7 +106,7 @@ func (p parser) fault(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.Erro
 	} else {
 		errs = append(errs, oneOf(spec.Child("effect"), &s.Effect,
 			v1alpha1.FaultDelay, v1alpha1.FaultFail, v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultDropWatch,
-			v1alpha1.FaultStaleCache)...)
+			v1alpha1.FaultLag, v1alpha1.FaultStaleCache, v1alpha1.FaultWebhookDown)...)
 	}
 	errs = append(errs, atLeast(spec.Child("skip"), s.Skip, 0)...)
 	errs = append(errs, atLeast(spec.Child("count"), s.Count, 0)...)
@@ -127,7 +127,7 @@ func (p parser) fault(f *v1alpha1.Fault) (*trace.Rule, time.Duration, field.Erro
 
 func faultEffect(f *v1alpha1.Fault, spec *field.Path) (effect trace.Effect, errs field.ErrorList) {
 	s := &f.Spec
-	effect.Delay, errs = readDelay(spec.Child("delay"), s.Delay, s.Effect == v1alpha1.FaultDelay)
+	effect.Delay, errs = readDelay(spec.Child("delay"), s.Delay, s.Effect == v1alpha1.FaultDelay || s.Effect == v1alpha1.FaultLag)
 	message := s.Message
 	if message == "" {
 		message = fmt.Sprintf("injected by fault %q", f.Name)
@@ -143,6 +143,9 @@ func faultEffect(f *v1alpha1.Fault, spec *field.Path) (effect trace.Effect, errs
 	if s.Code != 0 && s.Effect != v1alpha1.FaultFail {
 		errs = append(errs, field.Forbidden(spec.Child("code"), "only Fail has a code"))
 	}
+	if s.Outage != "" && s.Effect != v1alpha1.FaultWebhookDown {
+		errs = append(errs, field.Forbidden(spec.Child("outage"), "only WebhookDown has an outage"))
+	}
 	switch s.Effect {
 	case v1alpha1.FaultFail:
 		errs = append(errs, checkCode(spec.Child("code"), s.Code)...)
@@ -152,8 +155,17 @@ func faultEffect(f *v1alpha1.Fault, spec *field.Path) (effect trace.Effect, errs
 		effect.Err = injectedError(http.StatusGatewayTimeout, 0, message)
 	case v1alpha1.FaultDropWatch:
 		effect.Drop = true
+	case v1alpha1.FaultLag:
+		effect.Lag = true
 	case v1alpha1.FaultStaleCache:
 		effect.Stale = true
+	case v1alpha1.FaultWebhookDown:
+		if s.Delay != nil {
+			errs = append(errs, field.Forbidden(spec.Child("delay"), "a silent webhook takes its timeoutSeconds"))
+		}
+		errs = append(errs, oneOf(spec.Child("outage"), &s.Outage,
+			v1alpha1.OutageRefused, v1alpha1.OutageSilent, v1alpha1.OutageError, v1alpha1.OutageCertificate)...)
+		effect.Outage = string(s.Outage)
 	}
 	return effect, errs
 }

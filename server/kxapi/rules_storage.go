@@ -10,11 +10,9 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validate/content"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -127,21 +125,13 @@ func (r *rules) changed(e *ruleEntry) {
 func (r *rules) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	object := copyOf(obj.(groupObject))
-	if object.GetName() == "" && object.GetGenerateName() != "" {
-		object.SetName(object.GetGenerateName() + utilrand.String(5))
-	}
+	generateName(object)
 	if err := r.allows(object); err != nil {
 		return nil, apierrors.NewForbidden(groupResource(r.plural), object.GetName(), err)
 	}
 	r.setStatus(object, v1alpha1.RuleStatus{})
 	rule, lease, errs := r.parse(object)
-	metadata := field.NewPath("metadata", "name")
-	if object.GetName() == "" {
-		errs = append(errs, field.Required(metadata, "name or generateName is required"))
-	}
-	for _, problem := range content.IsPathSegmentName(object.GetName()) {
-		errs = append(errs, field.Invalid(metadata, object.GetName(), problem))
-	}
+	errs = append(errs, checkName(object)...)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.kind().GroupKind(), object.GetName(), errs)
 	}
@@ -244,8 +234,8 @@ func (r *rules) get(_ context.Context, name string) (groupObject, error) {
 	return r.show(e), nil
 }
 
-// selected returns the entries that the selectors match, sorted by name, and the version of this state.
-func (r *rules) selected(options *metainternalversion.ListOptions) ([]*ruleEntry, uint64) {
+// selectEntries returns the entries that the selectors match, sorted by name, and the version of this state.
+func (r *rules) selectEntries(options *metainternalversion.ListOptions) ([]*ruleEntry, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*ruleEntry
@@ -262,7 +252,7 @@ func (r *rules) list(_ context.Context, options *metainternalversion.ListOptions
 	if err := r.refusePages(options); err != nil {
 		return nil, err
 	}
-	entries, last := r.selected(options)
+	entries, last := r.selectEntries(options)
 	if version := options.ResourceVersion; version != "" && version != "0" {
 		if _, err := r.number(version, last); err != nil {
 			return nil, err
@@ -289,14 +279,11 @@ func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateO
 	if err := validate(ctx, copyOf(shown)); err != nil {
 		return nil, false, err
 	}
-	if options != nil {
-		if p := options.Preconditions; p != nil && p.UID != nil && *p.UID != e.object.GetUID() {
-			return nil, false, apierrors.NewConflict(groupResource(r.plural), name,
-				fmt.Errorf("the UID in the precondition (%s) is not that of the object (%s)", *p.UID, e.object.GetUID()))
-		}
-		if len(options.DryRun) > 0 {
-			return shown, true, nil
-		}
+	if err := checkUID(groupResource(r.plural), e.object, options); err != nil {
+		return nil, false, err
+	}
+	if options != nil && len(options.DryRun) > 0 {
+		return shown, true, nil
 	}
 	r.end(e)
 	return shown, true, nil
@@ -304,7 +291,7 @@ func (r *rules) Delete(ctx context.Context, name string, validate rest.ValidateO
 
 func (r *rules) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	selected *metainternalversion.ListOptions) (runtime.Object, error) {
-	entries, _ := r.selected(selected)
+	entries, _ := r.selectEntries(selected)
 	var items []groupObject
 	for _, e := range entries {
 		if e.kept {
@@ -335,7 +322,7 @@ func (r *rules) end(e *ruleEntry) {
 
 // clear deletes all objects.
 func (r *rules) clear() {
-	entries, _ := r.selected(nil)
+	entries, _ := r.selectEntries(nil)
 	for _, e := range entries {
 		r.end(e)
 	}

@@ -23,8 +23,8 @@ var breakpointColumns = []builtin.Column{
 }
 
 func breakpointRow(b *v1alpha1.Breakpoint) metav1.TableRow {
-	return builtin.Row(b.Name, b.Spec.Filter, string(b.Spec.At), string(b.Spec.Action), b.Status.Hits, int64(b.Status.Held), last(b.Status),
-		builtin.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
+	return builtin.Row(b.Name, b.Spec.Filter, string(b.Spec.At), string(b.Spec.Action), b.Status.Hits, int64(b.Status.Held),
+		lastHit(b.Status), builtin.Age(b.CreationTimestamp), b.Status.Matches, b.Status.Missed)
 }
 
 var faultColumns = []builtin.Column{
@@ -45,10 +45,10 @@ func faultRow(f *v1alpha1.Fault) metav1.TableRow {
 	if f.Spec.Delay != nil {
 		effect += " " + f.Spec.Delay.Duration.String()
 	}
-	return builtin.Row(f.Name, effect, f.Spec.Filter, f.Status.Hits, f.Status.Matches, last(f.Status), builtin.Age(f.CreationTimestamp))
+	return builtin.Row(f.Name, effect, f.Spec.Filter, f.Status.Hits, f.Status.Matches, lastHit(f.Status), builtin.Age(f.CreationTimestamp))
 }
 
-func last(s v1alpha1.RuleStatus) string {
+func lastHit(s v1alpha1.RuleStatus) string {
 	if s.LastHit == nil {
 		return ""
 	}

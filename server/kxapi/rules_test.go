@@ -58,6 +58,8 @@ func TestRulesAreValidated(t *testing.T) {
 		{faultsPath, `{"effect":"Explode"}`, "spec.effect: Unsupported value"},
 		{faultsPath, `{"effect":"Delay"}`, "spec.delay: Required value"},
 		{faultsPath, `{"effect":"Delay","delay":"1h"}`, "spec.delay: Invalid value"},
+		{faultsPath, `{"effect":"Lag"}`, "spec.delay: Required value"},
+		{faultsPath, `{"effect":"Lag","delay":"1s","at":"Start"}`, "spec.at: Forbidden"},
 		{faultsPath, `{"effect":"Fail"}`, "spec.code: Invalid value: 0"},
 		{faultsPath, `{"effect":"Fail","code":200}`, "spec.code: Invalid value: 200"},
 		{faultsPath, `{"effect":"DropWatch","code":500}`, "spec.code: Forbidden"},
@@ -222,7 +224,7 @@ func watchRules(t *testing.T, r ruleStorage, options *metainternalversion.ListOp
 
 func TestWatchRules(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := newBreakpoints(parser{recorder, trace.Known}, newRecordings(parser{recorder, trace.Known}, options.Allow{Breakpoints: options.Always}))
+	r := newBreakpoints(parser{recorder, trace.Names}, newRecordings(parser{recorder, trace.Names}, options.Allow{Breakpoints: options.Always}))
 	makeBreakpoint(t, r, "a", 0)
 	yes := true
 	w := watchRules(t, r, &metainternalversion.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true})
@@ -276,7 +278,7 @@ func TestWatchRules(t *testing.T) {
 // TestLeases: a breakpoint with a lease stays as long as somebody watches.
 func TestLeases(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
-	r := newBreakpoints(parser{recorder, trace.Known}, newRecordings(parser{recorder, trace.Known}, options.Allow{Breakpoints: options.Always}))
+	r := newBreakpoints(parser{recorder, trace.Names}, newRecordings(parser{recorder, trace.Names}, options.Allow{Breakpoints: options.Always}))
 	defer r.Destroy()
 	w, err := r.Watch(t.Context(), nil)
 	if err != nil {
@@ -318,7 +320,7 @@ func TestLeases(t *testing.T) {
 func TestMostRules(t *testing.T) {
 	recorder := trace.NewRecorder("p", trace.DefaultLimits)
 	b := &v1alpha1.Breakpoint{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1alpha1.BreakpointSpec{Filter: "verb:*"}}
-	r := newBreakpoints(parser{recorder, trace.Known}, newRecordings(parser{recorder, trace.Known}, options.Allow{Breakpoints: options.Always}))
+	r := newBreakpoints(parser{recorder, trace.Names}, newRecordings(parser{recorder, trace.Names}, options.Allow{Breakpoints: options.Always}))
 	for i := range maxRules {
 		makeBreakpoint(t, r, fmt.Sprint(i), 0)
 	}
@@ -326,7 +328,7 @@ func TestMostRules(t *testing.T) {
 		t.Error(err)
 	}
 	recorder.Control().Close()
-	if _, err := newBreakpoints(parser{recorder, trace.Known}, newRecordings(parser{recorder, trace.Known}, options.Allow{Breakpoints: options.Always})).Create(t.Context(), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
+	if _, err := newBreakpoints(parser{recorder, trace.Names}, newRecordings(parser{recorder, trace.Names}, options.Allow{Breakpoints: options.Always})).Create(t.Context(), b, rest.ValidateAllObjectFunc, &metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "stopping") {
 		t.Error(err)
 	}
 }

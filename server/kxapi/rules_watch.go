@@ -12,7 +12,7 @@ import (
 
 // ruleFollower is one watch of breakpoints or faults. Only follow touches sent.
 type ruleFollower struct {
-	feed
+	versionFeed
 	rules   *rules
 	options *metainternalversion.ListOptions
 
@@ -29,15 +29,15 @@ func (r *rules) watch(ctx context.Context, options *metainternalversion.ListOpti
 	if _, _, ok := r.after(start); !ok && !initial {
 		return nil, expired("too old resource version: %s", options.ResourceVersion)
 	}
-	r.watching(1)
-	f := &ruleFollower{feed: feed{events: make(chan watch.Event)}, rules: r, options: options, sent: start}
+	r.countWatches(1)
+	f := &ruleFollower{versionFeed: versionFeed{events: make(chan watch.Event)}, rules: r, options: options, sent: start}
 	ctx, f.stop = context.WithCancel(ctx)
 	go f.follow(ctx, initial)
 	return f, nil
 }
 
-// watching counts the watches. No lease ends while there are any.
-func (r *rules) watching(n int) {
+// countWatches counts the watches. No lease ends while there are any.
+func (r *rules) countWatches(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watches += n
@@ -96,7 +96,7 @@ func (r *rules) wait(ctx context.Context, seq uint64) bool {
 }
 
 func (f *ruleFollower) follow(ctx context.Context, initial bool) {
-	defer f.rules.watching(-1)
+	defer f.rules.countWatches(-1)
 	defer close(f.events)
 	defer f.stop()
 	if initial && !f.sendAll(ctx) {
@@ -107,7 +107,7 @@ func (f *ruleFollower) follow(ctx context.Context, initial bool) {
 
 // sendAll sends the existing objects, and then a bookmark if the client asked for one.
 func (f *ruleFollower) sendAll(ctx context.Context) bool {
-	entries, last := f.rules.selected(f.options)
+	entries, last := f.rules.selectEntries(f.options)
 	f.sent = last
 	for _, e := range entries {
 		if !f.send(ctx, watch.Added, f.rules.show(e)) {

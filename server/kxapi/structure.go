@@ -22,7 +22,7 @@ type Server struct {
 	// Installed returns its resources.
 	Installed func() []endpoint.Installation
 	// Definitions returns the definitions of the custom resources that it serves.
-	Definitions func() []crd.Serving
+	Definitions func() []crd.ServedDefinition
 }
 
 // structure is the map of a server. It has no watch: much of it never changes, and the rest changes with every request.
@@ -77,9 +77,9 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
-// known returns the parsed source. The first callers wait until it is parsed, but no longer than their contexts last,
-// because a stopping server waits for its requests.
-func (s *structure) known(ctx context.Context) (*code, error) {
+// parsedCode returns the parsed source. The first callers wait until it is parsed, but no longer than their contexts
+// last, because a stopping server waits for its requests.
+func (s *structure) parsedCode(ctx context.Context) (*code, error) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -95,7 +95,7 @@ func (s *structure) known(ctx context.Context) (*code, error) {
 
 // draw draws one part in full, or all parts in brief if the name is empty.
 func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structure, error) {
-	code, err := s.known(ctx)
+	code, err := s.parsedCode(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 type inventory struct {
 	Server
 	installed   []endpoint.Installation
-	definitions []crd.Serving
+	definitions []crd.ServedDefinition
 }
 
 func ask(servers []Server) []inventory {

@@ -93,13 +93,13 @@ func (s *inventory) all() []endpoint.Installation {
 
 // resources adds the resources of a server, each with its subresources.
 func (m *drawing) resources(s *inventory) {
-	m.installed(s.Name, "", s.installed)
+	m.drawInstallations(s.Name, "", s.installed)
 	for i := range s.definitions {
-		m.installed(s.Name, s.definitions[i].Definition.Name, s.definitions[i].Versions)
+		m.drawInstallations(s.Name, s.definitions[i].Definition.Name, s.definitions[i].Versions)
 	}
 }
 
-func (m *drawing) installed(server, definition string, all []endpoint.Installation) {
+func (m *drawing) drawInstallations(server, definition string, all []endpoint.Installation) {
 	for i := range all {
 		if all[i].Subresource != "" {
 			continue
@@ -264,7 +264,7 @@ func (m *drawing) definitions(s *inventory) {
 }
 
 // titleOf describes the state of a definition.
-func titleOf(s *crd.Serving) string {
+func titleOf(s *crd.ServedDefinition) string {
 	d := s.Definition
 	switch {
 	case d.DeletionTimestamp != nil:
@@ -285,7 +285,7 @@ func (m *drawing) controllers(all *controller.Controllers) {
 	holder, _ := all.Holder()
 	for _, c := range all.Status() {
 		part := &v1alpha1.StructureController{
-			State: v1alpha1.ControllerElsewhere, Holder: holder, Other: all.Other(),
+			State: v1alpha1.ControllerElsewhere, Holder: holder, Other: all.OtherManager(),
 			Waiting: int32(c.Waiting), Working: int32(c.Working), Failing: int32(c.Failing), Error: escape.Text(c.Error),
 		}
 		var source v1alpha1.CodePlace
@@ -299,7 +299,7 @@ func (m *drawing) controllers(all *controller.Controllers) {
 	}
 }
 
-func definitionOf(s *crd.Serving) *v1alpha1.StructureDefinition {
+func definitionOf(s *crd.ServedDefinition) *v1alpha1.StructureDefinition {
 	spec, status := &s.Definition.Spec, &s.Definition.Status
 	out := &v1alpha1.StructureDefinition{
 		Group: spec.Group, Resource: spec.Names.Plural, Kind: spec.Names.Kind, Scope: string(spec.Scope),

@@ -55,17 +55,17 @@ func expired(format string, args ...any) *apierrors.StatusError {
 // batchEvery is the time between batches of a watch, the same as between frames of a screen.
 const batchEvery = 33 * time.Millisecond
 
-// feed is a watch. One goroutine feeds it at the client's pace, so no other goroutine waits for the client.
-type feed struct {
+// versionFeed is a watch. One goroutine feeds it at the client's pace, so no other goroutine waits for the client.
+type versionFeed struct {
 	events chan watch.Event
 	stop   context.CancelFunc
 }
 
-func (f *feed) ResultChan() <-chan watch.Event { return f.events }
-func (f *feed) Stop()                          { f.stop() }
+func (f *versionFeed) ResultChan() <-chan watch.Event { return f.events }
+func (f *versionFeed) Stop()                          { f.stop() }
 
 // send returns false if the client has disconnected.
-func (f *feed) send(ctx context.Context, eventType watch.EventType, object runtime.Object) bool {
+func (f *versionFeed) send(ctx context.Context, eventType watch.EventType, object runtime.Object) bool {
 	select {
 	case f.events <- watch.Event{Type: eventType, Object: object}:
 		return true
@@ -75,13 +75,13 @@ func (f *feed) send(ctx context.Context, eventType watch.EventType, object runti
 }
 
 // fallBehind ends the watch of a client that has not kept up.
-func (f *feed) fallBehind(ctx context.Context) {
+func (f *versionFeed) fallBehind(ctx context.Context) {
 	f.send(ctx, watch.Error, &expired("too old resource version: the watch fell behind: list again").ErrStatus)
 }
 
 // run calls wait and send in turn until one of them returns false. The first change is sent at once, later ones in
 // batches.
-func (f *feed) run(ctx context.Context, wait, send func(context.Context) bool) {
+func (f *versionFeed) run(ctx context.Context, wait, send func(context.Context) bool) {
 	pause := time.NewTimer(batchEvery)
 	defer pause.Stop()
 	for wait(ctx) && send(ctx) {

@@ -26,12 +26,17 @@ func (s *Server) keep() string {
 	if err == nil && wanted == "" {
 		return "kxtest: this test made no requests that could be kept"
 	}
-	path := ""
+	path, kx := "", s.process.path
+	if err == nil && kx == "" {
+		if kx, err = installed(); err == nil && kx == "" {
+			err = errors.New("a server in the test's process needs the binary for that: put kx into the PATH, or have KX name one")
+		}
+	}
 	if err == nil {
 		path, err = s.page()
 	}
 	if err == nil {
-		cmd := exec.CommandContext(ctx, s.process.cmd.Path, "trace", "export", wanted, "-o", "html", "--out", path,
+		cmd := exec.CommandContext(ctx, kx, "trace", "export", wanted, "-o", "html", "--out", path,
 			"--kubeconfig", s.Kubeconfig())
 		if out, problem := cmd.CombinedOutput(); problem != nil {
 			err = fmt.Errorf("kx trace export: %w: %s", problem, lastLines(string(out), 1))

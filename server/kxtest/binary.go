@@ -25,6 +25,19 @@ const (
 var binary = sync.OnceValues(findBinary)
 
 func findBinary() (string, error) {
+	path, err := installed()
+	if path != "" || err != nil {
+		return path, err
+	}
+	path, err = build(sourceDir(), version())
+	if err != nil {
+		return "", fmt.Errorf("there is no kx in the PATH, the variable KX names none, and it can't be built: %w", err)
+	}
+	return path, nil
+}
+
+// installed returns the path of the kx binary if there is one; empty if not.
+func installed() (string, error) {
 	if path := os.Getenv("KX"); path != "" {
 		found, err := exec.LookPath(path)
 		if err != nil {
@@ -32,13 +45,7 @@ func findBinary() (string, error) {
 		}
 		return filepath.Abs(found) // the servers' directory is another one
 	}
-	if path, err := exec.LookPath("kx"); err == nil {
-		return path, nil
-	}
-	path, err := build(sourceDir(), version())
-	if err != nil {
-		return "", fmt.Errorf("there is no kx in the PATH, the variable KX names none, and it can't be built: %w", err)
-	}
+	path, _ := exec.LookPath("kx")
 	return path, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,13 +27,16 @@ const (
 	journeyHeader = "Kx-Journey"
 	// kxPath is the API group of kx.
 	kxPath = "/apis/kx.dev/v1alpha1/"
+	// adminUser is the administrator.
+	adminUser = "kx-admin"
 	// callMost limits each request of this package.
 	callMost = 30 * time.Second
 )
 
 // client makes the requests of this package, as the administrator.
 type client struct {
-	http      *http.Client
+	http      *http.Client // waits while the server restarts
+	direct    *http.Client
 	host      string
 	dynamic   dynamic.Interface
 	discovery *discovery.DiscoveryClient
@@ -51,16 +56,44 @@ func (q quiet) RoundTrip(r *http.Request) (*http.Response, error) {
 	return q.RoundTripper.RoundTrip(r)
 }
 
-func newClient(admin *rest.Config) (*client, error) {
+// gated has requests wait while the server restarts, and the restart for requests that are under way. A watch holds up
+// no restart once it has begun.
+type gated struct {
+	next   http.RoundTripper
+	gate   *sync.RWMutex
+	except string // a part of the User-Agent or the user of requests that do not wait; empty if all do
+}
+
+func (g *gated) RoundTrip(r *http.Request) (*http.Response, error) {
+	if g.except != "" && strings.Contains(strings.ToLower(r.UserAgent()+"\n"+adminUser), strings.ToLower(g.except)) {
+		return g.next.RoundTrip(r)
+	}
+	g.gate.RLock()
+	defer g.gate.RUnlock()
+	response, err := g.next.RoundTrip(r)
+	if watch := r.URL.Query().Get("watch"); err != nil || watch == "1" || watch == "true" {
+		return response, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	return response, nil
+}
+
+func newClient(admin *rest.Config, gate *sync.RWMutex) (*client, error) {
 	config := rest.CopyConfig(admin)
 	config.UserAgent = "kxtest"
 	config.Timeout = callMost
 	config.Wrap(silence)
 	c := &client{host: config.Host}
 	var err error
-	if c.http, err = rest.HTTPClientFor(config); err != nil {
+	if c.direct, err = rest.HTTPClientFor(config); err != nil {
 		return nil, err
 	}
+	c.http = &http.Client{Transport: &gated{c.direct.Transport, gate, ""}, Timeout: c.direct.Timeout}
 	if c.dynamic, err = dynamic.NewForConfigAndClient(config, c.http); err != nil {
 		return nil, err
 	}
@@ -129,7 +162,7 @@ func (c *client) mark() (string, error) {
 		return "", err
 	}
 	request.Header.Set(traceHeader, "steps")
-	response, err := c.http.Do(request)
+	response, err := c.direct.Do(request) // also of a restart
 	if err != nil {
 		return "", err
 	}

@@ -12,9 +12,13 @@
 //		s.MustNotSee(t, "code:403 agent:manager")
 //	}
 //
-// Three things that a test gets nowhere else: the server fails on purpose where the test says ([Server.Fault]); it
-// remembers each request with its answer ([Server.Journeys], [Server.MustSee], [Server.MustNotSee]); and a failed test
-// leaves a page that shows what happened, step by step.
+// Three things that a test gets nowhere else: the server fails on purpose where the test says ([Server.Fault],
+// [Server.Restart]); it remembers each request with its answer ([Server.Journeys], [Server.MustSee],
+// [Server.MustNotSee], [Server.MustNotOverwrite]), and adds them up ([Server.Bill], [Server.MustStayWithin],
+// [Server.MustSettle], [Server.MinimalRole]); and a failed test leaves a page that shows what happened, step by step.
+//
+// [Explore] runs a test once for each write of a controller and each thing that can go wrong at it, and names the first
+// that the controller does not get over.
 //
 // # The binary
 //
@@ -24,6 +28,8 @@
 //   - kx in the PATH;
 //   - the user's cache, where it builds one: from kx's source if this package lies in it, or else with go install, in
 //     the version of this package. This takes minutes, once.
+//
+// With [InProcess] the server is a part of the test's process instead.
 //
 // # Versions
 //
@@ -36,6 +42,10 @@
 // tests can run in parallel, use the same names, and make requests fail. Tests that only read may share one: [Main]
 // gets its options, and [Start] with [Shared] returns it. A shared server refuses faults, which would hit
 // the requests of other tests.
+//
+// Where the world is expensive to make, tests that do not run in parallel can go back to it: [Server.Snapshot] notes
+// the state, and [Server.Rewind] brings it back in milliseconds, while informers stay connected. [Server.Fork] starts a
+// second server with the same state.
 //
 // [Server.As], [Server.User] and [Injected.Hits] fail the test that called Start, and a test can't be failed from a
 // subtest that runs in parallel to it. Such a subtest starts a server of its own, or gets its users before it starts.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,8 @@ type Fault struct {
 	name, effect string
 	code         int
 	message      string
+	outage       Outage
+	webhook      string // what is down
 	delay        time.Duration
 	verb         string
 	resource     string
@@ -31,6 +34,9 @@ const (
 	effectFail    = "Fail"
 	effectTimeout = "TimeoutAfterCommit"
 	effectDrop    = "DropWatch"
+	effectDelay   = "Delay"
+	effectLag     = "Lag"
+	effectDown    = "WebhookDown"
 	watchVerb     = "watch"
 )
 
@@ -49,7 +55,19 @@ func Status(code int) Fault {
 }
 
 // Delay has requests wait, before they are answered as ever.
-func Delay(d time.Duration) Fault { return Fault{name: "delay", effect: "Delay", delay: d} }
+func Delay(d time.Duration) Fault { return Fault{name: "delay", effect: effectDelay, delay: d} }
+
+// Lag has a client's watches get each event d later than they would, ten minutes at most. The events of a watch keep
+// their order. A bookmark or an error waits only for the events before it. client is the user, or a part of the
+// User-Agent. Without On, it is about all resources. Each event counts as a hit when it begins to wait. [Injected.Lift]
+// lets go the events that wait.
+func Lag(client string, d time.Duration) Fault {
+	f := Fault{name: "lag", effect: effectLag, delay: d, verb: watchVerb, resource: "*"}
+	if client == "" {
+		f.problem = errors.New("Lag needs a client: its user, or a part of its User-Agent")
+	}
+	return f.where(fmt.Sprintf("(user:%[1]s | agent:%[1]s)", strconv.Quote(client)))
+}
 
 // Gone ends watches with an ERROR event of code 410 in place of the next event, so that the client has to list again.
 // It goes with the verb watch. A list or the start of a watch is answered so by Status(410).
@@ -61,6 +79,31 @@ func Gone() Fault {
 
 // DropWatch ends watches in place of the next event, without a word, as a proxy does. It goes with the verb watch.
 func DropWatch() Fault { return Fault{name: "drop-watch", effect: effectDrop} }
+
+// Outage is the way in which a webhook is down.
+type Outage string
+
+const (
+	// Refused: nothing listens at its address.
+	Refused Outage = "Refused"
+	// Silent: it takes the request and never answers, so that its timeoutSeconds pass.
+	Silent Outage = "Silent"
+	// ServerError: it answers 500.
+	ServerError Outage = "Error"
+	// BadCertificate: its certificate is of an authority that the caBundle does not have.
+	BadCertificate Outage = "Certificate"
+)
+
+// WebhookDown makes calls of an admission webhook go wrong as if it were down: clients get the error that they would
+// get then, and its failurePolicy decides. name is the webhook's in its configuration, such as
+// validate.widgets.example.com. Without On, it is down for all requests.
+func WebhookDown(name string, how Outage) Fault {
+	f := Fault{name: "webhook-down", effect: effectDown, outage: how, webhook: name, verb: "*", resource: "*"}
+	if name == "" {
+		f.problem = errors.New("WebhookDown needs the name of a webhook")
+	}
+	return f.where("step:handler.webhook", "key~"+strconv.Quote("/"+regexp.QuoteMeta(name)+"$"))
+}
 
 func (f Fault) named(name string) Fault {
 	f.name = name
@@ -126,11 +169,16 @@ func (f Fault) Optional() Fault {
 	return f
 }
 
-func (f Fault) String() string { return fmt.Sprintf("%s on %s %s", f.name, f.verb, f.resource) }
+func (f Fault) String() string {
+	if f.webhook != "" {
+		return fmt.Sprintf("%s of %s on %s %s", f.name, f.webhook, f.verb, f.resource)
+	}
+	return fmt.Sprintf("%s on %s %s", f.name, f.verb, f.resource)
+}
 
 // check finds what no server need be asked for.
 func (f Fault) check() error {
-	watches := f.effect == effectDrop || f.name == "gone"
+	watches := f.effect == effectDrop || f.effect == effectLag || f.name == "gone"
 	reads := ""
 	for _, verb := range []string{"get", "list", watchVerb} {
 		if slices.Contains(strings.Split(f.verb, ","), verb) {
@@ -181,7 +229,10 @@ func (f Fault) object(name string) map[string]any {
 	if f.message != "" {
 		spec["message"] = f.message
 	}
-	if f.effect == "Delay" {
+	if f.outage != "" {
+		spec["outage"] = string(f.outage)
+	}
+	if f.effect == effectDelay || f.effect == effectLag {
 		spec["delay"] = f.delay.String()
 	}
 	return map[string]any{
@@ -210,24 +261,48 @@ func (s *Server) Fault(t testing.TB, f Fault) *Injected {
 	if s.shared {
 		s.fatal(t, fmt.Errorf("the fault %v would hit other tests too: it needs a server of its own, so Start without Shared", f))
 	}
-	in := &Injected{s: s, fault: f, name: fmt.Sprintf("%s-%d", f.name, s.named.Add(1))}
-	ctx, cancel := context.WithTimeout(context.Background(), callMost)
-	defer cancel()
-	if err := s.client.call(ctx, "POST", kxPath+"faults", f.object(in.name), nil); err != nil {
-		s.fatal(t, fmt.Errorf("the fault %v: %w", f, err))
+	in, err := s.inject(t, f, fmt.Sprintf("%s-%d", f.name, s.named.Add(1)))
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), callMost)
+		defer cancel()
+		err = errors.Join(s.client.checkResource(f.verb, f.resource), s.client.checkWebhook(ctx, f.webhook))
+		in.fault.optional = in.fault.optional || err != nil // it can't hit anything
 	}
-	t.Cleanup(func() { in.end(t) })
-	if err := s.client.checkResource(f.verb, f.resource); err != nil {
-		in.fault.optional = true // it can't hit anything
+	if err != nil {
 		s.fatal(t, fmt.Errorf("the fault %v: %w", f, err))
 	}
 	return in
+}
+
+// inject creates a fault of a name. Its resource may come later.
+func (s *Server) inject(t testing.TB, f Fault, name string) (*Injected, error) {
+	in := &Injected{s: s, fault: f, name: name}
+	ctx, cancel := context.WithTimeout(context.Background(), callMost)
+	defer cancel()
+	if err := s.client.call(ctx, "POST", kxPath+"faults", f.object(name), nil); err != nil {
+		return nil, err
+	}
+	s.faults.Lock()
+	s.faults.all = append(s.faults.all, in)
+	s.faults.Unlock()
+	t.Cleanup(func() { in.end(t) })
+	return in, nil
+}
+
+// allFaults returns the faults of the test until now.
+func (s *Server) allFaults() []*Injected {
+	s.faults.Lock()
+	defer s.faults.Unlock()
+	return s.faults.all
 }
 
 // status is the count of a fault's matches and hits.
 type status struct {
 	Matches int `json:"matches"`
 	Hits    int `json:"hits"`
+	LastHit *struct {
+		Journey string `json:"journey"`
+	} `json:"lastHit"`
 }
 
 func (in *Injected) status() (status, error) {
@@ -280,10 +355,17 @@ func (in *Injected) MustHit(t testing.TB, n int) {
 }
 
 // Lift ends the fault before the end of the test: requests pass again, and those that it delays go on at once. A test
-// can hold something back with a long [Delay], and let it go at the right moment.
+// can hold something back with a long [Delay] or [Lag], and let it go at the right moment.
 func (in *Injected) Lift(t testing.TB) {
 	t.Helper()
 	in.end(t)
+}
+
+// forget leaves the fault to the end of the server's process.
+func (in *Injected) forget() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ended = true
 }
 
 // end deletes the fault, which lets go on what it delays.

@@ -35,8 +35,14 @@ type Journey struct {
 	Group, Resource, Subresource, Namespace, Name string
 	// User and Agent name the user and the client program.
 	User, Agent string
+	// ImpersonatedUser is the user that it asked to act as, if another one.
+	ImpersonatedUser string
 	// Code is the HTTP status of the answer, or of the ERROR event that ended a watch; 0 while there is none.
 	Code int
+	// Bytes is the size of the answer's body; 0 while the request runs.
+	Bytes int64
+	// Revision is etcd's revision of its last write; 0 if it wrote nothing.
+	Revision int64
 	// Reason is the error of an answer from 400 on, for people.
 	Reason string
 	// Faults has what was done to it on purpose: Held, Delayed, Edited, Failed or Dropped.
@@ -66,13 +72,15 @@ func (j Journey) String() string {
 type record struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
-		Method, URI, Verb, Group, Resource, Subresource, Namespace, Name, User, UserAgent string
+		Method, URI, Verb, Group, Resource, Subresource, Namespace, Name, User, ImpersonatedUser, UserAgent string
 	} `json:"spec"`
 	Status struct {
 		Phase      string           `json:"phase"`
 		Started    metav1.MicroTime `json:"started"`
 		TookMicros int64            `json:"tookMicros"`
 		Code       int              `json:"code"`
+		Bytes      int64            `json:"bytes"`
+		Revision   int64            `json:"revision"`
 		WatchError int              `json:"watchError"`
 		Touched    []string         `json:"touched"`
 		Steps      []struct {
@@ -86,8 +94,10 @@ func (r *record) journey() Journey {
 	q, st := &r.Spec, &r.Status
 	j := Journey{
 		ID: r.Metadata.Name, Method: q.Method, URI: q.URI, Verb: q.Verb, Group: q.Group, Resource: q.Resource,
-		Subresource: q.Subresource, Namespace: q.Namespace, Name: q.Name, User: q.User, Agent: q.UserAgent,
-		Code: st.Code, Faults: st.Touched, Started: st.Started.Time, Took: time.Duration(st.TookMicros) * time.Microsecond,
+		Subresource: q.Subresource, Namespace: q.Namespace, Name: q.Name,
+		User: q.User, Agent: q.UserAgent, ImpersonatedUser: q.ImpersonatedUser,
+		Code: st.Code, Bytes: st.Bytes, Revision: st.Revision, Faults: st.Touched,
+		Started: st.Started.Time, Took: time.Duration(st.TookMicros) * time.Microsecond,
 	}
 	if st.WatchError != 0 {
 		j.Code = st.WatchError
@@ -196,6 +206,13 @@ func (s *Server) checkNames(filter string) error {
 	return nil
 }
 
+// window returns the journey that the server must not forget, and the number after which the test's requests begin.
+func (s *Server) window() (begin string, since int) {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+	return s.begin, s.since
+}
+
 func (s *Server) find(filter string) (found []Journey, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callMost)
 	defer cancel()
@@ -203,9 +220,9 @@ func (s *Server) find(filter string) (found []Journey, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", filter, err)
 	}
-	begin, _ := number(s.begin)
+	begin, since := s.window()
 	for _, j := range all {
-		if n, ok := number(j.ID); ok && n > begin {
+		if n, ok := number(j.ID); ok && n > since && j.ID != begin {
 			found = append(found, j)
 		}
 	}
@@ -252,14 +269,67 @@ func (s *Server) MustNotSee(t testing.TB, filter string) {
 	if len(found) == 0 {
 		return
 	}
-	var lines []string
-	for _, j := range found[:min(len(found), shownMost)] {
-		lines = append(lines, "\n  "+j.String())
+	t.Fatalf("kxtest: %d requests matched %q:%s", len(found), filter, linesOf(found))
+}
+
+// overwrites is the filter of updates that replaced an object, whatever revision it had.
+const overwrites = "verb:update code:200 reason:unconditional-update"
+
+// MustNotOverwrite fails the test if clients of a filter have overwritten objects unseen: by an update (PUT) without a
+// resourceVersion, which loses without a conflict what others have written since the client read the object. Such an
+// update counts even if it changed nothing. Refused ones do not count, nor those that created the object. The test
+// also fails if no request matches the filter, or if the server has forgotten requests.
+func (s *Server) MustNotOverwrite(t testing.TB, filter string) {
+	t.Helper()
+	_, err := s.of(filter)
+	if err != nil {
+		s.fatal(t, err)
 	}
-	if more := len(found) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("\n  and %d more", more))
+	found, err := s.find(both(filter, overwrites))
+	if err != nil {
+		s.fatal(t, err)
 	}
-	t.Fatalf("kxtest: %d requests matched %q:%s", len(found), filter, strings.Join(lines, ""))
+	if len(found) > 0 {
+		t.Fatalf("kxtest: %d updates of %q had no resourceVersion, and overwrote what was stored:%s", len(found), filter, linesOf(found))
+	}
+}
+
+// both is the filter of what matches two filters. The first may be empty.
+func both(filter, more string) string {
+	if strings.TrimSpace(filter) == "" {
+		return more
+	}
+	return "(" + filter + ") " + more
+}
+
+// notOfServer is the filter that leaves out the requests of the server's own controllers.
+const notOfServer = `!user:"system:apiserver" !agent~"^kx/"`
+
+// of is settled for an assertion about clients: it refuses a filter that no request matches, since that holds for
+// whatever the clients did.
+func (s *Server) of(filter string) ([]Journey, error) {
+	found, err := s.settled(filter)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	all, err := s.find(notOfServer)
+	if err != nil {
+		return nil, err
+	}
+	clients := map[string]bool{}
+	for _, j := range all {
+		clients[fmt.Sprintf("user:%s agent:%s", j.User, agentName(j.Agent))] = true
+	}
+	if len(clients) == 0 {
+		return nil, fmt.Errorf("no request matches %q: the server had none in this test", filter)
+	}
+	return nil, fmt.Errorf("no request matches %q; the clients are %s", filter, strings.Join(keys(clients), ", "))
+}
+
+// agentName is the name of a client program: the user agent without its version and platform.
+func agentName(agent string) string {
+	name, _, _ := strings.Cut(agent, "/")
+	return name
 }
 
 // settleMost limits the wait for the answers of requests that are under way.
@@ -277,7 +347,8 @@ func (s *Server) settled(filter string) ([]Journey, error) {
 	// Requests are forgotten in the order of their ends, so that the first one is forgotten before all others.
 	ctx, cancel := context.WithTimeout(context.Background(), callMost)
 	defer cancel()
-	switch err := s.client.call(ctx, "GET", kxPath+"journeys/"+s.begin, nil, nil); {
+	begin, _ := s.window()
+	switch err := s.client.call(ctx, "GET", kxPath+"journeys/"+begin, nil, nil); {
 	case code(err) == 404:
 		return nil, fmt.Errorf("%q: the server has forgotten the first requests of the test, since it keeps the latest %d; "+
 			`Flags("--max-journeys=…") makes it keep more`, filter, journeysMost)

@@ -31,7 +31,7 @@ func must(t testing.TB, err error) {
 
 // within is a context for requests that must be answered.
 func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -130,7 +130,7 @@ func TestBadInput(t *testing.T) {
 // TestRefusedFaults: a fault that could hit nothing is refused, by the server or with what the server has.
 func TestRefusedFaults(t *testing.T) {
 	t.Parallel()
-	s := kxtest.Start(t, kxtest.CRDs("testdata/crd"))
+	s := kxtest.Start(t, kxtest.CRDs("testdata/crd"), kxtest.Webhooks("testdata/webhook"))
 	for name, test := range map[string]struct {
 		fault kxtest.Fault
 		want  string
@@ -147,6 +147,12 @@ func TestRefusedFaults(t *testing.T) {
 		"a read":        {kxtest.Timeout().AfterCommit().On("create,get", "widgets"), "get commits nothing"},
 		"no watch":      {kxtest.Gone().On("list", "widgets"), `On("watch"`},
 		"a condition":   {kxtest.Conflict().On("update", "widgets").Where("nmae:web"), `"nmae"`},
+		"a webhook":     {kxtest.WebhookDown("widget.example.com", kxtest.Refused), `no admission webhook "widget.example.com"; near are widgets.example.com`},
+		"no webhook":    {kxtest.WebhookDown("", kxtest.Refused), "needs the name"},
+		"an outage":     {kxtest.WebhookDown("widgets.example.com", "Asleep"), `"Asleep": supported values: `},
+		"no client":     {kxtest.Lag("", time.Second), "Lag needs a client"},
+		"lagging lists": {kxtest.Lag("slow", time.Second).On("list", "widgets"), `it is about watches: On("watch", …)`},
+		"a long lag":    {kxtest.Lag("slow", time.Hour), "at most 10m0s"},
 		"never":         {kxtest.Conflict().On("update", "widgets").Times(0), "Times(0)"},
 	} {
 		said := failing(t, func(t testing.TB) { s.Fault(t, test.fault) })
@@ -159,7 +165,7 @@ func TestRefusedFaults(t *testing.T) {
 	}
 	for filter, want := range map[string]string{
 		"code:403 resource:widgest":             `no resource "widgest"; near are widgets.example.com`,
-		"!resource:configmaps,widgest code:200": `no resource "widgest"`,
+		"!resource:configmaps,widgest code:418": `no resource "widgest"`, // the server's own controllers write
 		"resource:widgets.example.com":          "resource:widgets group:example.com",
 		"resource:widgets,config* verb:list":    "",
 	} {
@@ -246,6 +252,58 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %+v %v", what, event, open)
 		}
 		w.Stop()
+	}
+}
+
+// TestLag: the events of one client come later, each by the same time, in their order, and those of others as ever.
+func TestLag(t *testing.T) {
+	t.Parallel()
+	s := kxtest.Start(t, kxtest.Flags("--controllers=")) // no other config map comes
+	maps := clientOf(t, s.Config()).CoreV1().ConfigMaps("default")
+	list, err := maps.List(within(t), metav1.ListOptions{})
+	must(t, err)
+	slow, quick := s.User("alice", "system:masters"), s.User("bob", "system:masters")
+	slow.UserAgent = "slow-manager/v1"
+	watchAs := func(config *rest.Config) watch.Interface {
+		w, err := clientOf(t, config).CoreV1().ConfigMaps("default").Watch(within(t), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		must(t, err)
+		t.Cleanup(w.Stop)
+		return w
+	}
+	late, prompt := watchAs(slow), watchAs(quick)
+	nextIs := func(w watch.Interface, name string) {
+		t.Helper()
+		event := <-w.ResultChan()
+		if m, ok := event.Object.(*corev1.ConfigMap); !ok || m.Name != name {
+			t.Fatalf("%+v comes, and not %s", event, name)
+		}
+	}
+	for round, client := range []string{"alice", "slow-manager"} {
+		lag := s.Fault(t, kxtest.Lag(client, 10*time.Minute).On("watch", "configmaps").Times(20))
+		names := make([]string, 21) // the last one has no lag of its own
+		for n := range names {
+			names[n] = fmt.Sprintf("m-%d-%02d", round, n)
+			_, err := maps.Create(within(t), configMap(names[n]), metav1.CreateOptions{})
+			must(t, err)
+			nextIs(prompt, names[n])
+		}
+		lag.MustHit(t, 20) // also if the first one still waits
+		select {
+		case event := <-late.ResultChan():
+			t.Fatalf("%+v comes too early", event)
+		default:
+		}
+		lag.Lift(t)
+		for _, name := range names {
+			nextIs(late, name)
+		}
+	}
+	s.Fault(t, kxtest.Lag("alice", time.Millisecond))
+	_, err = maps.Create(within(t), configMap("last"), metav1.CreateOptions{})
+	must(t, err)
+	nextIs(late, "last")
+	if watches := s.Journeys(t, "user:alice verb:watch"); len(watches) != 1 || len(watches[0].Faults) != 1 || watches[0].Faults[0] != "Delayed" {
+		t.Errorf("%+v", watches)
 	}
 }
 

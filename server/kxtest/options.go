@@ -1,8 +1,10 @@
 package kxtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,8 @@ type options struct {
 	crds, namespaces, objects, webhooks []*manifest
 	flags                               []string
 	shared                              bool
+	serve                               serve
+	explore                             explorer
 }
 
 const (
@@ -97,14 +101,39 @@ func Shared() Option {
 	}
 }
 
+// InProcess runs the server in the test's process, by the function Serve of package github.com/kx-apiserver/kx/server:
+//
+//	s := kxtest.Start(t, kxtest.InProcess(server.Serve), kxtest.CRDs("../config/crd"))
+//
+// Each further server of a process needs 14 MB instead of 100, a debugger steps from a controller into the server,
+// and no binary is looked for. In return the test's module takes over kx's versions of Kubernetes' libraries, and its
+// binary links all of kx. Such a server can't be killed, so it has no [Server.Restart] and no [Server.Fork], and
+// [Explore] needs [WithoutRestarts]. What Kubernetes' libraries log goes to the logger of klog.
+func InProcess(serve func(ctx context.Context, dir string, flags []string, out, log io.Writer) error) Option {
+	return func(o *options) error {
+		o.serve = serve
+		return nil
+	}
+}
+
+// optionsOf reads the options of a server.
 func optionsOf(all []Option) (*options, error) {
-	o := &options{}
+	o, err := readOptions(all)
+	if err == nil && len(o.explore.given) > 0 {
+		err = fmt.Errorf("%s is for kxtest.Explore", strings.Join(o.explore.given, ", "))
+	}
+	return o, err
+}
+
+// readOptions reads options, also those of [Explore].
+func readOptions(all []Option) (*options, error) {
+	o := &options{explore: explorer{runs: exploreRuns, time: exploreTime}}
 	for _, option := range all {
 		if err := option(o); err != nil {
 			return nil, err
 		}
 	}
-	if o.shared && len(o.crds)+len(o.namespaces)+len(o.objects)+len(o.webhooks)+len(o.flags) > 0 {
+	if o.shared && (len(o.crds)+len(o.namespaces)+len(o.objects)+len(o.webhooks)+len(o.flags) > 0 || o.serve != nil) {
 		return nil, errors.New("a shared server has what kxtest.Main was given: use Shared without other options")
 	}
 	return o, nil

@@ -2,11 +2,13 @@ package kxtest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -25,50 +27,52 @@ const (
 	journeysMost = 4096
 )
 
-// process is a running kx.
+// serve runs kx serve --ephemeral with flags until ctx ends, with its data in dir.
+type serve func(ctx context.Context, dir string, flags []string, out, log io.Writer) error
+
+// process is a running kx: a process of its own, or a part of this one.
 type process struct {
-	cmd   *exec.Cmd
-	stdin io.Closer // the server stops when it is closed, by this process or by its end
+	// serve serves in this process; nil if kx runs in another one.
+	serve serve
+	// path is the binary of a process of its own.
+	path string
+	// stop asks for an orderly end. The server of a process of its own also gets it by the end of this process.
+	stop func()
+	// kill ends it at once, and returns when it has ended; nil in this process, where that can't be done.
+	kill func()
+
 	dir   *directory
 	users *authority
 	log   *tail
-	done  chan struct{} // closed when the process has ended
+	done  chan struct{} // closed when it has ended
+	ended error         // how, if not in good order; for those who have seen done closed
 	admin *rest.Config
 	// kubeconfig is the administrator's.
 	kubeconfig string
 }
 
-// launch starts kx and waits until it is ready.
-func launch(flags []string) (_ *process, err error) {
-	path, err := binary()
-	if err != nil {
-		return nil, err
-	}
-	users, err := newAuthority("kxtest")
-	if err != nil {
-		return nil, err
+// launch starts kx and waits until it is ready. users signs the certificates of users. Without here it is a process of
+// its own.
+func launch(flags []string, users *authority, here serve) (_ *process, err error) {
+	path := ""
+	if here == nil {
+		if path, err = binary(); err != nil {
+			return nil, err
+		}
 	}
 	dir, err := newDirectory()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir, users: users, log: &tail{}, done: make(chan struct{}), kubeconfig: dir.file("kubeconfig")}
+	p := &process{serve: here, path: path, dir: dir, users: users, log: &tail{}, kubeconfig: dir.file("kubeconfig")}
 	if err := os.WriteFile(dir.file("users.crt"), users.pem, 0o600); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
-	p.cmd = exec.Command(path, append([]string{
-		"serve", "--ephemeral", "--until-stdin-ends", "--listen=127.0.0.1:0", "--allow-faults", "--allow-breakpoints",
-		"--kubeconfig-out=" + p.kubeconfig, "--client-ca-file=" + dir.file("users.crt"), fmt.Sprintf("--max-journeys=%d", journeysMost),
-	}, flags...)...)
-	// Its own directory goes with ours, also if it is killed.
-	p.cmd.Env = append(os.Environ(), "TMPDIR="+dir.path, "TMP="+dir.path, "TEMP="+dir.path)
-	p.cmd.Stderr = p.log
-	p.cmd.WaitDelay = time.Second
-	if err := p.start(); err != nil {
+	if err := p.start(append([]string{"--listen=127.0.0.1:0"}, flags...)); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
 	if p.admin, err = clientcmd.BuildConfigFromFlags("", p.kubeconfig); err != nil {
-		p.kill()
+		p.end(stopMost)
 		return nil, errors.Join(fmt.Errorf("read the kubeconfig of the server: %w", err), dir.remove())
 	}
 	// Tests are in a hurry: the limits of client-go are there for servers that others use too.
@@ -79,29 +83,22 @@ func launch(flags []string) (_ *process, err error) {
 // serving is the line that kx prints when it is ready.
 var serving = regexp.MustCompile(`^kx: serving (\S+)`)
 
-// start starts the process and waits for the line that says that it serves.
-func (p *process) start() error {
-	stdin, err := p.cmd.StdinPipe()
-	if err != nil {
-		return err
+// start starts kx and waits for the line that says that it serves.
+func (p *process) start(flags []string) error {
+	flags = append([]string{
+		"--allow-faults", "--allow-breakpoints", "--kubeconfig-out=" + p.kubeconfig,
+		"--client-ca-file=" + p.dir.file("users.crt"), fmt.Sprintf("--max-journeys=%d", journeysMost),
+	}, flags...)
+	p.done, p.ended = make(chan struct{}), nil
+	var out io.ReadCloser
+	if p.serve != nil {
+		out = p.startHere(flags)
+	} else {
+		var err error
+		if out, err = p.startBinary(flags); err != nil {
+			return err
+		}
 	}
-	p.stdin = stdin
-	// A pipe of our own: that of StdoutPipe is closed by Wait, which may come before the line is read.
-	out, in, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	p.cmd.Stdout = in
-	err = p.cmd.Start()
-	in.Close()
-	if err != nil {
-		out.Close()
-		return fmt.Errorf("start kx: %w", err)
-	}
-	go func() {
-		_ = p.cmd.Wait() // the state says how it ended
-		close(p.done)
-	}()
 	first := make(chan string, 1)
 	go func() {
 		defer out.Close()
@@ -115,33 +112,104 @@ func (p *process) start() error {
 		if serving.MatchString(line) {
 			return nil
 		}
-		if line != "" || !p.end(stopMost) {
-			p.kill()
-		}
 		if line != "" {
-			return unfit(p.cmd.Path, version(), fmt.Sprintf("printed %q, and not the line of kx that is ready", line))
+			p.end(0)
+			return p.unfit(fmt.Sprintf("printed %q, and not the line of kx that is ready", line))
 		}
-		return unfit(p.cmd.Path, version(), "ended: "+lastLines(p.log.text(), 1))
+		p.end(stopMost)
+		return p.unfit("ended: " + lastLines(p.log.text(), 1))
 	case <-time.After(readyMost):
-		p.kill()
-		return unfit(p.cmd.Path, version(), fmt.Sprintf("is not ready after %v: %s", readyMost, lastLines(p.log.text(), 1)))
+		p.end(0)
+		return p.unfit(fmt.Sprintf("is not ready after %v: %s", readyMost, lastLines(p.log.text(), 1)))
 	}
 }
 
-// end asks the process to stop, and reports whether it did in time.
+// startHere starts kx in this process, and returns what it prints.
+func (p *process) startHere(flags []string) io.ReadCloser {
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	p.stop = cancel
+	done := p.done
+	go func() {
+		defer cancel()
+		if p.ended = p.serve(ctx, p.dir.path, flags, in, p.log); p.ended != nil {
+			fmt.Fprintf(p.log, "kx: %v\n", p.ended) // as the command does
+		}
+		in.Close()
+		close(done)
+	}()
+	return out
+}
+
+// startBinary starts a process of its own, and returns what it prints.
+func (p *process) startBinary(flags []string) (io.ReadCloser, error) {
+	cmd := exec.Command(p.path, append([]string{"serve", "--ephemeral", "--until-stdin-ends"}, flags...)...)
+	// Its own directory goes with ours, also if it is killed.
+	cmd.Env = append(os.Environ(), "TMPDIR="+p.dir.path, "TMP="+p.dir.path, "TEMP="+p.dir.path)
+	cmd.Stderr = p.log
+	cmd.WaitDelay = time.Second
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// A pipe of our own: that of StdoutPipe is closed by Wait, which may come before the line is read.
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout = in
+	err = cmd.Start()
+	in.Close()
+	if err != nil {
+		out.Close()
+		return nil, fmt.Errorf("start kx: %w", err)
+	}
+	done := p.done
+	p.stop = func() { stdin.Close() }
+	p.kill = func() {
+		_ = cmd.Process.Kill() // it has ended, or does now
+		<-done
+		stdin.Close()
+	}
+	go func() {
+		_ = cmd.Wait()
+		if !cmd.ProcessState.Success() {
+			p.ended = errors.New(cmd.ProcessState.String())
+		}
+		close(done)
+	}()
+	return out, nil
+}
+
+// end asks the server to stop, and kills it if it does not in time. It reports whether that was not needed.
 func (p *process) end(most time.Duration) bool {
-	p.stdin.Close()
+	p.stop()
 	select {
 	case <-p.done:
 		return true
 	case <-time.After(most):
-		return false
 	}
+	if p.kill != nil {
+		p.kill()
+	}
+	return false
 }
 
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill() // it has ended, or does now
-	<-p.done
+// unfit is the error of a server that does not start.
+func (p *process) unfit(what string) error {
+	if p.serve != nil {
+		return fmt.Errorf("kx serve in this process %s", what)
+	}
+	return unfit(p.path, version(), what)
+}
+
+// data returns the data directory, which the server made in ours.
+func (p *process) data() (string, error) {
+	found, err := filepath.Glob(p.dir.file("kx-*/serving.json"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("the directory of the server is not in %s", p.dir.path)
+	}
+	return filepath.Dir(found[0]), nil
 }
 
 // tailMost limits the part of a server's log that is kept.

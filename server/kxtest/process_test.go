@@ -165,7 +165,7 @@ func TestKilled(t *testing.T) {
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	address := strings.TrimPrefix(host, "https://")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			break
@@ -288,8 +288,22 @@ func TestWebhooks(t *testing.T) {
 		_, err := client.Resource(widgets).Namespace("default").Create(within(t), &unstructured.Unstructured{Object: widget}, metav1.CreateOptions{})
 		return err
 	}
-	if err := create(); err == nil || !strings.Contains(err.Error(), "no widgets today") {
-		t.Errorf("%v", err)
+	refused := func() {
+		t.Helper()
+		if err := create(); err == nil || !strings.Contains(err.Error(), "no widgets today") {
+			t.Errorf("%v", err)
+		}
+	}
+	refused()
+	for how, want := range map[kxtest.Outage]string{
+		kxtest.Refused: "connection refused", kxtest.ServerError: "500 Internal Server Error", kxtest.BadCertificate: "unknown authority",
+	} {
+		down := s.Fault(t, kxtest.WebhookDown("widgets.example.com", how).On("create", "widgets").Times(1))
+		if err := create(); err == nil || !strings.Contains(err.Error(), "failed calling webhook") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", how, err)
+		}
+		down.MustHit(t, 1)
+		refused()
 	}
 	seen := s.MustSee(t, "verb:create resource:widgets code>=400")
 	if !strings.Contains(seen[0].Reason, "no widgets today") {

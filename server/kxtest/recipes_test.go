@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,10 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kx-apiserver/kx/server/kxtest"
 )
@@ -149,6 +153,26 @@ func TestSlowWatcher(t *testing.T) {
 	cached.until(t, "last")
 }
 
+// TestDeliveryOrder: the cache of one controller has an event before the cache of another one has any.
+func TestDeliveryOrder(t *testing.T) {
+	t.Parallel()
+	s := kxtest.Start(t)
+	maps := clientOf(t, s.Config()).CoreV1().ConfigMaps("default")
+	first := follow(t, clientOf(t, s.User("first", "system:masters")).CoreV1().ConfigMaps("default"))
+	second := follow(t, clientOf(t, s.User("second", "system:masters")).CoreV1().ConfigMaps("default"))
+
+	late := s.Fault(t, kxtest.Lag("second", 10*time.Minute).On("watch", "configmaps"))
+	_, err := maps.Create(within(t), configMap("settings"), metav1.CreateOptions{})
+	must(t, err)
+	first.until(t, "b")
+	late.MustHit(t, 1)
+	if all := second.List(); len(all) != 0 {
+		t.Fatalf("the second cache has %v: this tests nothing", all)
+	}
+	late.Lift(t)
+	second.until(t, "b")
+}
+
 // TestNamespaceEnds: a namespace ends when a controller has let go of what is in it. A test need not wait for that: its
 // server stops with a namespace that is Terminating.
 func TestNamespaceEnds(t *testing.T) {
@@ -225,4 +249,128 @@ func TestUpgrade(t *testing.T) {
 	s.Install(t, last)
 	_, err = all.Get(within(t), "first", metav1.GetOptions{})
 	must(t, err)
+}
+
+// TestResetBetween: each of several tests on one server begins in the same world, and a cache that is connected has it.
+func TestResetBetween(t *testing.T) {
+	t.Parallel()
+	s := kxtest.Start(t, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"))
+	maps := clientOf(t, s.Config()).CoreV1().ConfigMaps("default")
+	_, err := maps.Create(within(t), configMap("settings"), metav1.CreateOptions{})
+	must(t, err)
+	cached := follow(t, maps)
+	clean := s.Snapshot(t)
+	for _, name := range []string{"first", "second", "third"} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { s.Rewind(t, clean) })
+			cached.until(t, "b")
+			m, err := maps.Get(within(t), "settings", metav1.GetOptions{})
+			must(t, err)
+			m.Data["a"] = name
+			_, err = maps.Update(within(t), m, metav1.UpdateOptions{})
+			must(t, err)
+			_, err = maps.Create(within(t), configMap("new"), metav1.CreateOptions{})
+			must(t, err)
+			cached.until(t, name)
+		})
+	}
+	if _, err := maps.Get(within(t), "new", metav1.GetOptions{ResourceVersion: "0"}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is left: %v", err)
+	}
+}
+
+// ensurer makes the config map of a widget.
+type ensurer func(ctx context.Context, maps typedcorev1.ConfigMapInterface, widget string) error
+
+// ensureMap is the right one: a second try finds what the first one stored.
+func ensureMap(ctx context.Context, maps typedcorev1.ConfigMapInterface, widget string) error {
+	_, err := maps.Create(ctx, mapOf(widget), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// manage runs a controller until the end of the test. It makes a config map for each widget, and then reports the
+// widget as ready. It tries again after an error.
+func manage(t *testing.T, config *rest.Config, ensure ensurer) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(config)
+	must(t, err)
+	maps := clientOf(t, config).CoreV1().ConfigMaps("default")
+	all := client.Resource(widgets).Namespace("default")
+	ctx, stop := context.WithCancel(context.Background())
+	work := func(name string) error {
+		widget, err := all.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || isReady(widget) {
+			return err
+		}
+		if err := ensure(ctx, maps, name); err != nil {
+			return err
+		}
+		_, err = all.UpdateStatus(ctx, ready(widget), metav1.UpdateOptions{})
+		return err
+	}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	add := func(widget any) { queue.Add(widget.(*unstructured.Unstructured).GetName()) }
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: &cache.ListWatch{
+			ListFunc:  func(o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
+			WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) { return all.Watch(ctx, o) },
+		},
+		ObjectType: &unstructured.Unstructured{},
+		Handler:    cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, widget any) { add(widget) }},
+	})
+	var running sync.WaitGroup
+	running.Add(2)
+	go func() {
+		defer running.Done()
+		informer.Run(ctx.Done())
+	}()
+	go func() {
+		defer running.Done()
+		for name, shut := queue.Get(); !shut; name, shut = queue.Get() {
+			if err := work(name); err != nil {
+				queue.AddRateLimited(name)
+			} else {
+				queue.Forget(name)
+			}
+			queue.Done(name)
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		queue.ShutDown()
+		running.Wait()
+	})
+}
+
+func isReady(widget *unstructured.Unstructured) bool {
+	is, _, _ := unstructured.NestedBool(widget.Object, "status", "ready")
+	return is
+}
+
+// mustBeReady waits until the widget is ready. Then it must have its config map, and one alone.
+func mustBeReady(t *testing.T, s *kxtest.Server) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(s.Config())
+	must(t, err)
+	must(t, wait.PollUntilContextCancel(within(t), 5*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		widget, err := client.Resource(widgets).Namespace("default").Get(ctx, "first", metav1.GetOptions{})
+		return err == nil && isReady(widget), err
+	}))
+	all, err := clientOf(t, s.Config()).CoreV1().ConfigMaps("default").List(within(t), metav1.ListOptions{LabelSelector: "widget=first"})
+	must(t, err)
+	if len(all.Items) != 1 {
+		t.Errorf("the widget has %d config maps", len(all.Items))
+	}
+}
+
+// TestExplore: a controller does its work whatever goes wrong at one of its writes.
+func TestExplore(t *testing.T) {
+	t.Parallel()
+	kxtest.Explore(t, func(t *testing.T, s *kxtest.Server) {
+		manage(t, s.User("manager", "system:masters"), ensureMap)
+		mustBeReady(t, s)
+	}, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"))
 }

@@ -1,6 +1,7 @@
 package kxtest
 
 import (
+	"context"
 	"fmt"
 	"sort"
 	"strings"
@@ -48,6 +49,37 @@ func (c *client) checkResource(verbs, resource string) error {
 		}
 	}
 	return nil
+}
+
+// checkWebhook finds out whether a configuration of the server has an admission webhook of a name.
+func (c *client) checkWebhook(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	near := map[string]bool{}
+	for _, plural := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
+		var list struct {
+			Items []struct {
+				Webhooks []struct {
+					Name string `json:"name"`
+				} `json:"webhooks"`
+			} `json:"items"`
+		}
+		if err := c.call(ctx, "GET", "/apis/admissionregistration.k8s.io/v1/"+plural, nil, &list); err != nil {
+			return fmt.Errorf("list the webhooks: %w", err)
+		}
+		for _, configuration := range list.Items {
+			for _, hook := range configuration.Webhooks {
+				if hook.Name == name {
+					return nil
+				}
+				if distance(name, hook.Name) <= 2 || strings.Contains(hook.Name, name) {
+					near[hook.Name] = true
+				}
+			}
+		}
+	}
+	return fmt.Errorf("the server has no admission webhook %q%s", name, suggestion(near))
 }
 
 // resources returns all resources. Those of API servers that do not answer are left out.

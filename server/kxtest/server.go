@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"runtime"
 	"strings"
@@ -24,15 +25,27 @@ type Server struct {
 	*instance
 	t      testing.TB
 	shared bool
-	// begin is a journey: the requests after it are the test's.
+	// explored says that the server is one of [Explore]; nil if not.
+	explored *explorer
+	// begin is a journey of this package that the server must not forget. The requests with numbers above since are the
+	// test's. A restart changes both.
 	begin string
+	since int
+	// faults has all faults of the test, also those that have ended.
+	faults struct {
+		sync.Mutex
+		all []*Injected
+	}
 }
 
 // instance is a server that runs, with what it was given at its start.
 type instance struct {
+	flags   []string
 	webhook Webhook
 	process *process
 	client  *client
+	// gate is locked while the server restarts, which changes the process. Requests of this package hold it to read.
+	gate sync.RWMutex
 	// named counts the names that are made up for users and faults.
 	named atomic.Int64
 }
@@ -45,7 +58,12 @@ func Start(t testing.TB, opts ...Option) *Server {
 	if err != nil {
 		t.Fatalf("kxtest: %v", err)
 	}
-	i := (*instance)(nil)
+	return start(t, o)
+}
+
+func start(t testing.TB, o *options) *Server {
+	t.Helper()
+	i, err := (*instance)(nil), error(nil)
 	if o.shared {
 		i, err = common.get()
 	} else {
@@ -54,20 +72,32 @@ func Start(t testing.TB, opts ...Option) *Server {
 	if err != nil {
 		t.Fatalf("kxtest: %v", err)
 	}
-	s := &Server{Webhook: i.webhook, instance: i, t: t, shared: o.shared}
+	return i.serve(t, o.shared)
+}
+
+// serve gives an instance to a test, until its end.
+func (i *instance) serve(t testing.TB, shared bool) *Server {
+	t.Helper()
+	s := &Server{Webhook: i.webhook, instance: i, t: t, shared: shared}
 	t.Cleanup(s.end)
+	var err error
 	if s.begin, err = i.client.mark(); err != nil {
 		s.fatal(t, err)
 	}
+	s.since, _ = number(s.begin)
 	return s
 }
 
 func newInstance(o *options) (_ *instance, err error) {
-	i := &instance{}
-	if i.process, err = launch(o.flags); err != nil {
+	users, err := newAuthority("kxtest")
+	if err != nil {
 		return nil, err
 	}
-	if i.client, err = newClient(i.process.admin); err == nil {
+	i := &instance{flags: o.flags}
+	if i.process, err = launch(o.flags, users, o.serve); err != nil {
+		return nil, err
+	}
+	if i.client, err = newClient(i.process.admin, &i.gate); err == nil {
 		err = i.install(o)
 	}
 	if err != nil {
@@ -97,7 +127,13 @@ func (s *Server) Install(t testing.TB, opts ...Option) {
 }
 
 // Config returns the administrator's configuration: a new copy for each call.
-func (s *Server) Config() *rest.Config { return rest.CopyConfig(s.process.admin) }
+func (s *Server) Config() *rest.Config {
+	config := rest.CopyConfig(s.process.admin)
+	if s.explored != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &gated{next, &s.gate, s.explored.agent} })
+	}
+	return config
+}
 
 // Kubeconfig returns the path of the administrator's kubeconfig, for kubectl and other programs.
 func (s *Server) Kubeconfig() string { return s.process.kubeconfig }
@@ -141,8 +177,11 @@ const callersMost = 64
 // fatal fails the test, and says so if the server is gone.
 func (s *Server) fatal(t testing.TB, err error) {
 	t.Helper()
+	s.gate.RLock() // a server that restarts is not gone
+	done := s.process.done
+	s.gate.RUnlock()
 	select {
-	case <-s.process.done:
+	case <-done:
 		t.Fatalf("kxtest: the server has ended: %s", lastLines(s.process.log.text(), 1))
 	default:
 		t.Fatalf("kxtest: %v", err)
@@ -159,16 +198,19 @@ func (i *instance) stop() (err error) {
 	}
 	held := i.release()
 	if i.process.end(stopMost) {
-		if state := i.process.cmd.ProcessState; !state.Success() {
-			return fmt.Errorf("the server ended with %v: %s", state, lastLines(i.process.log.text(), 1))
+		if err := i.process.ended; err != nil {
+			return fmt.Errorf("the server ended with %w: %s", err, lastLines(i.process.log.text(), 1))
 		}
 		return nil
 	}
-	i.process.kill()
 	if held == "" {
 		held = "no request; its log ends with: " + lastLines(i.process.log.text(), 1)
 	}
-	return fmt.Errorf("the server did not stop within %v and was killed: under way was %s", stopMost, held)
+	was := "was killed"
+	if i.process.kill == nil {
+		was = "runs on in the test's process"
+	}
+	return fmt.Errorf("the server did not stop within %v and %s: under way was %s", stopMost, was, held)
 }
 
 // releaseMost limits the preparations of a stop.

@@ -247,11 +247,11 @@ func (m *Metrics) InFlight(kind string) func() {
 	return gauge.Dec
 }
 
-// Dropped counts a request that found no seat.
-func (m *Metrics) Dropped(kind string) { m.dropped.WithLabelValues(kind).Inc() }
+// CountDropped counts a request that found no seat.
+func (m *Metrics) CountDropped(kind string) { m.dropped.WithLabelValues(kind).Inc() }
 
-// Aborted counts a request whose response was cut off.
-func (m *Metrics) Aborted(info *request.RequestInfo) {
+// CountAborted counts a request whose response was cut off.
+func (m *Metrics) CountAborted(info *request.RequestInfo) {
 	q := Request{Info: info}
 	m.aborted.WithLabelValues(q.verb(), info.APIGroup, info.APIVersion, info.Resource, info.Subresource, q.scope()).Inc()
 }
@@ -275,9 +275,9 @@ func (m *Metrics) CertificateEnds(certificate string, end time.Time) {
 	}
 }
 
-// Deprecated records a request for a deprecated version of a resource. removedRelease is the first release without it,
-// if known.
-func (m *Metrics) Deprecated(info *request.RequestInfo, removedRelease string) {
+// CountDeprecated records a request for a deprecated version of a resource. removedRelease is the first release without
+// it, if known.
+func (m *Metrics) CountDeprecated(info *request.RequestInfo, removedRelease string) {
 	if m != nil {
 		m.deprecated.WithLabelValues(info.APIGroup, info.APIVersion, info.Resource, info.Subresource, removedRelease).Set(1)
 	}

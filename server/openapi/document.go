@@ -47,15 +47,16 @@ func newPart(p Part, path string, info spec.Info) *part {
 // renew replaces the functions of the part by those of p, which has the same hash.
 func (t *part) renew(p Part, path string, info spec.Info) {
 	t.v3.renew(func() *fragment {
-		return built(path, p.V3, fragmentV3, &spec3.OpenAPI{Info: &info})
+		return buildFragment(path, p.V3, fragmentV3, &spec3.OpenAPI{Info: &info})
 	})
 	t.v2.renew(func() *fragment {
-		return built(path, p.V2, fragmentV2, &spec.Swagger{SwaggerProps: spec.SwaggerProps{Info: &info}})
+		return buildFragment(path, p.V2, fragmentV2, &spec.Swagger{SwaggerProps: spec.SwaggerProps{Info: &info}})
 	})
 }
 
-// built makes the fragment of a part. If describing it fails, it uses instead, so that the other parts stay visible.
-func built[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
+// buildFragment makes the fragment of a part. If describing it fails, it uses instead, so that the other parts stay
+// visible.
+func buildFragment[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
 	document, err := describe()
 	if err == nil {
 		var f *fragment
@@ -87,8 +88,8 @@ type document struct {
 	etagV3, etagV2 func() string
 }
 
-// sealed sets the derived fields of a document.
-func (t *document) sealed() *document {
+// seal sets the derived fields of a document.
+func (t *document) seal() *document {
 	t.etagV3 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v3 }) })
 	t.etagV2 = sync.OnceValue(func() string { return t.etag(func(p *part) *lazy { return &p.v2 }) })
 	return t
@@ -128,8 +129,8 @@ func (t *document) head(all []*fragment) (info, security []byte) {
 	return all[0].info, all[0].security
 }
 
-// shared returns the built-in definitions that fragments need, each once.
-func (t *document) shared(d *dialect, all []*fragment) ([]*definitionForms, error) {
+// sharedDefinitions returns the built-in definitions that fragments need, each once.
+func (t *document) sharedDefinitions(d *dialect, all []*fragment) ([]*definitionForms, error) {
 	names := map[string]struct{}{}
 	for _, f := range all {
 		for _, name := range f.shared {
@@ -161,7 +162,7 @@ func parameters(out *joiner, all []*fragment) {
 // writeJSON writes the document.
 func (t *document) writeJSON(w io.Writer, d *dialect) error {
 	all := t.fragments(d)
-	shared, err := t.shared(d, all)
+	shared, err := t.sharedDefinitions(d, all)
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,7 @@ func (t *document) writeJSON(w io.Writer, d *dialect) error {
 // writeProto writes the document as its head and one message for each fragment. A reader merges them.
 func (t *document) writeProto(w io.Writer, d *dialect) error {
 	all := t.fragments(d)
-	shared, err := t.shared(d, all)
+	shared, err := t.sharedDefinitions(d, all)
 	if err != nil {
 		return err
 	}

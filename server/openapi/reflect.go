@@ -21,8 +21,8 @@ type reflector struct {
 	names map[reflect.Type]string
 }
 
-// reflected returns nil if all kinds have built-in definitions.
-func reflected(gv schema.GroupVersion, resources []Resource) *reflector {
+// newReflector returns nil if all kinds have built-in definitions.
+func newReflector(gv schema.GroupVersion, resources []Resource) *reflector {
 	r := &reflector{kinds: map[schema.GroupVersionKind]reflect.Type{}, names: map[reflect.Type]string{}}
 	for _, resource := range resources {
 		r.add(gv.WithKind(resource.Kind), resource.Type)
@@ -65,15 +65,15 @@ type describer struct {
 	within []reflect.Type
 }
 
-// of describes a type by its definition, or by its parts if it has none.
-func (d *describer) of(t reflect.Type) *spec.Schema {
+// schemaOf describes a type by its definition, or by its parts if it has none.
+func (d *describer) schemaOf(t reflect.Type) *spec.Schema {
 	t = indirect(t)
 	if name := d.definition(t); name != "" {
 		d.needs[name] = true
 		return spec.RefSchema(d.reference + name)
 	}
 	if t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
-		return anything() // only its own code knows the JSON
+		return anySchema() // only its own code knows the JSON
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -90,15 +90,15 @@ func (d *describer) of(t reflect.Type) *spec.Schema {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return spec.StrFmtProperty("byte")
 		}
-		return spec.ArrayProperty(d.of(t.Elem()))
+		return spec.ArrayProperty(d.schemaOf(t.Elem()))
 	case reflect.Map:
-		return spec.MapProperty(d.of(t.Elem()))
+		return spec.MapProperty(d.schemaOf(t.Elem()))
 	case reflect.Struct:
 		if !slices.Contains(d.within, t) {
 			return d.fields(t)
 		}
 	}
-	return anything()
+	return anySchema()
 }
 
 func indirect(t reflect.Type) reflect.Type {
@@ -110,7 +110,7 @@ func indirect(t reflect.Type) reflect.Type {
 
 var marshaler = reflect.TypeFor[json.Marshaler]()
 
-func anything() *spec.Schema {
+func anySchema() *spec.Schema {
 	s := &spec.Schema{}
 	s.AddExtension(preserveExtension, true)
 	return s
@@ -164,7 +164,7 @@ func (d *describer) field(s *spec.Schema, f reflect.StructField, words map[strin
 	case name == "":
 		name = f.Name
 	}
-	property := d.of(f.Type)
+	property := d.schemaOf(f.Type)
 	if words[name] != "" && property.Ref.String() == "" { // a reference can't have siblings
 		property.Description = words[name]
 	}

@@ -55,7 +55,7 @@ func (*custom) MarshalJSON() ([]byte, error) { return []byte(`"x"`), nil }
 // TestReflected describes fields of every sort.
 func TestReflected(t *testing.T) {
 	gv := schema.GroupVersion{Group: "sky.example.com", Version: "v1"}
-	r := reflected(gv, []Resource{
+	r := newReflector(gv, []Resource{
 		{APIResource: metav1.APIResource{Name: "shapes", Kind: "Shape"}, Type: reflect.TypeFor[shape]()},
 		{APIResource: metav1.APIResource{Name: "others", Kind: "Other"}, Type: reflect.TypeFor[other]()},
 		{APIResource: metav1.APIResource{Name: "pods", Kind: "Pod"}}, // without a type there is a definition
@@ -104,7 +104,7 @@ func TestReflected(t *testing.T) {
 		"io.k8s.apimachinery.pkg.apis.meta.v1.Time", "io.k8s.apimachinery.pkg.util.intstr.IntOrString"}; !cmp.Equal(d.Dependencies, want) {
 		t.Errorf("it needs %v", d.Dependencies)
 	}
-	if none := reflected(gv, []Resource{{}}); none != nil || none.definitions("") != nil {
+	if none := newReflector(gv, []Resource{{}}); none != nil || none.definitions("") != nil {
 		t.Errorf("nothing is described as %v", none)
 	}
 }

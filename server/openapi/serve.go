@@ -25,7 +25,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch path, below := strings.CutPrefix(r.URL.Path, "/openapi/v3/"); {
 	case r.URL.Path == "/openapi/v2":
-		s.serveDocument(w, r, s.everything(), v2)
+		s.serveDocument(w, r, s.documentV2(), v2)
 	case r.URL.Path == "/openapi/v3":
 		s.serveIndex(w, r)
 	case below:

@@ -82,7 +82,7 @@ func (s *Service) InstallGroupVersion(gv schema.GroupVersion, resources []Resour
 		s.installDiscovery("/apis/"+gv.Group, group, "getAPIGroup", "get information of a group", definitionAPIGroup)
 	}
 	resources = slices.Clone(resources)
-	s.install(rootPath(gv), gv, gv, resources, reflected(gv, resources),
+	s.install(rootPath(gv), gv, gv, resources, newReflector(gv, resources),
 		func() []*operation.Operation { return resourceOperations(gv, resources) })
 }
 
@@ -118,12 +118,6 @@ func hashOf(root string, from any) string {
 		panic(fmt.Sprintf("openapi: encode what %s is made from: %v", root, err)) // strings, lists and flags
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(append(data, root...)))
-}
-
-// UpdateGroupVersion adds or replaces the description of a group version that is not built in. Each function is called
-// once, when its result is first needed.
-func (s *Service) UpdateGroupVersion(gv schema.GroupVersion, v3 func() (*spec3.OpenAPI, error), v2 func() (*spec.Swagger, error)) {
-	s.UpdatePart(gv, Part{V3: v3, V2: v2})
 }
 
 // UpdatePart adds or replaces a part of a group version. The description of built-in resources stays as it is.
@@ -170,13 +164,6 @@ func (s *Service) RemovePart(gv schema.GroupVersion, name string) {
 	}
 }
 
-// RemoveGroupVersion removes a group version.
-func (s *Service) RemoveGroupVersion(gv schema.GroupVersion) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop(strings.TrimPrefix(rootPath(gv), "/"))
-}
-
 func find(parts []*part, name string) (int, bool) {
 	return slices.BinarySearchFunc(parts, name, func(p *part, name string) int { return strings.Compare(p.name, name) })
 }
@@ -191,7 +178,7 @@ func gvsOf(gv schema.GroupVersion) []schema.GroupVersion {
 // The callers of put and drop hold mu.
 func (s *Service) put(t *document) {
 	t.salt = s.salt
-	s.documents[t.path], s.whole = t.sealed(), nil
+	s.documents[t.path], s.whole = t.seal(), nil
 }
 
 func (s *Service) drop(path string) {
@@ -218,8 +205,8 @@ func (s *Service) sorted() []*document {
 	return slices.SortedFunc(maps.Values(s.documents), func(a, b *document) int { return strings.Compare(a.path, b.path) })
 }
 
-// everything returns the document of v2.
-func (s *Service) everything() *document {
+// documentV2 returns the document of v2.
+func (s *Service) documentV2() *document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.whole == nil {
@@ -231,7 +218,7 @@ func (s *Service) everything() *document {
 		for _, t := range s.sorted() {
 			whole.parts = append(whole.parts, t.parts...)
 		}
-		s.whole = whole.sealed()
+		s.whole = whole.seal()
 	}
 	return s.whole
 }

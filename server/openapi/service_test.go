@@ -297,14 +297,14 @@ func TestChanges(t *testing.T) {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	for _, description := range []string{"first", "second"} {
 		builtV3, builtV2 := 0, 0
-		s.UpdateGroupVersion(gv, func() (*spec3.OpenAPI, error) {
+		s.UpdatePart(gv, openapi.Part{V3: func() (*spec3.OpenAPI, error) {
 			builtV3++
 			return &spec3.OpenAPI{Version: "3.0.0", Info: &spec.Info{InfoProps: spec.InfoProps{Title: description}}}, nil
-		}, func() (*spec.Swagger, error) {
+		}, V2: func() (*spec.Swagger, error) {
 			builtV2++
 			return &spec.Swagger{SwaggerProps: spec.SwaggerProps{
 				Definitions: spec.Definitions{"com.example.v1.T": {SchemaProps: spec.SchemaProps{Description: description}}}}}, nil
-		})
+		}})
 		if builtV3+builtV2 > 0 {
 			t.Error("described before anybody asked")
 		}
@@ -326,12 +326,15 @@ func TestChanges(t *testing.T) {
 			t.Errorf("described %d and %d times", builtV3, builtV2)
 		}
 	}
-	s.RemoveGroupVersion(gv)
+	s.RemovePart(gv, "")
 	if resp, _ := get(t, url+"/openapi/v3/apis/example.com/v1"); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("after: %s", resp.Status)
 	}
 
-	s.UpdateGroupVersion(gv, func() (*spec3.OpenAPI, error) { return nil, errors.New("no") }, func() (*spec.Swagger, error) { return nil, errors.New("no") })
+	s.UpdatePart(gv, openapi.Part{
+		V3: func() (*spec3.OpenAPI, error) { return nil, errors.New("no") },
+		V2: func() (*spec.Swagger, error) { return nil, errors.New("no") },
+	})
 	_, body := get(t, url+"/openapi/v3")
 	if _, ok := decode[index](t, body).Paths["apis/apps/v1"]; !ok {
 		t.Errorf("one that fails hid the others: %.200s", body)
@@ -362,6 +365,11 @@ func TestConcurrentReaders(t *testing.T) {
 		}
 	})
 	s.InstallGroupVersion(appsV1, builtins()[appsV1])
-	s.RemoveGroupVersion(appsV1beta2)
+	other := schema.GroupVersion{Group: "example.com", Version: "v1"}
+	s.UpdatePart(other, openapi.Part{
+		V3: func() (*spec3.OpenAPI, error) { return &spec3.OpenAPI{}, nil },
+		V2: func() (*spec.Swagger, error) { return &spec.Swagger{}, nil },
+	})
+	s.RemovePart(other, "")
 	readers.Wait()
 }

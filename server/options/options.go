@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/server/admission"
 	serviceips "github.com/kx-apiserver/kx/server/builtin/core/service"
 	"github.com/kx-apiserver/kx/server/controller"
+	"github.com/kx-apiserver/kx/server/coverage"
 	"github.com/kx-apiserver/kx/server/service"
 )
 
@@ -67,6 +68,8 @@ type Options struct {
 	ServiceIPs string
 	// TracingConfigFile is a TracingConfiguration; empty to export no traces.
 	TracingConfigFile string
+	// Observe (optional) is called after each evaluation of an expression of a definition or a policy. No flag sets it.
+	Observe coverage.Observer
 	// Profiling lets administrators profile the server over HTTP.
 	Profiling bool
 }
@@ -276,7 +279,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.EventTTL, "event-ttl", o.EventTTL, "how long to keep events")
 	fs.StringSliceVar((*[]string)(&o.Controllers), "controllers", o.Controllers,
 		"which of kube-controller-manager's controllers to run: * for all, name for one, -name for all but one of *; kx has "+
-			""+strings.Join(controller.Known(), ", "))
+			""+strings.Join(controller.Names(), ", "))
 	fs.DurationVar(&o.ClusterSigningDuration, "cluster-signing-duration", o.ClusterSigningDuration,
 		"how long certificates that are signed for a CertificateSigningRequest are valid, if it does not ask for less")
 	fs.BoolVar(&o.InitialObjects, "initial-objects", o.InitialObjects,

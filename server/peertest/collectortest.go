@@ -22,7 +22,7 @@ import (
 )
 
 // patience limits the wait for spans.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // Span is one received span.
 type Span struct {

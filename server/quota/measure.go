@@ -42,7 +42,7 @@ func NeedsObjects(resource schema.GroupResource) bool {
 
 // Measure returns the usage of an object. For resources that are [NeedsObjects], obj is needed, in its stored version.
 func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) {
-	u := one(resource)
+	u := countOne(resource)
 	switch {
 	case !NeedsObjects(resource):
 		for alias, of := range aliases {
@@ -71,8 +71,8 @@ func Measure(resource schema.GroupResource, obj runtime.Object) (*Usage, error) 
 	return nil, fmt.Errorf("not an object of %s: %T", resource, obj)
 }
 
-// one returns the usage of an object that is only counted.
-func one(resource schema.GroupResource) *Usage {
+// countOne returns the usage of an object that is only counted.
+func countOne(resource schema.GroupResource) *Usage {
 	return &Usage{Amounts: corev1.ResourceList{count(resource): units(1)}, scope: scope{resource: resource}}
 }
 
@@ -88,9 +88,9 @@ func (u *Usage) add(name corev1.ResourceName, more resource.Quantity) {
 	u.Amounts[name] = sum
 }
 
-// Ended returns the usage after Until.
-func (u *Usage) Ended() *Usage {
-	ended := one(u.scope.resource)
+// AfterUntil returns the usage after Until.
+func (u *Usage) AfterUntil() *Usage {
+	ended := countOne(u.scope.resource)
 	ended.scope = u.scope
 	return ended
 }

@@ -49,8 +49,8 @@ func count(resource schema.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + resource.String())
 }
 
-// of returns the resources whose usage a name limits, sometimes several.
-func of(name corev1.ResourceName) (resources []schema.GroupResource) {
+// findResources returns the resources whose usage a name limits, sometimes several.
+func findResources(name corev1.ResourceName) (resources []schema.GroupResource) {
 	text := string(name)
 	if counted, ok := strings.CutPrefix(text, countPrefix); ok {
 		resource := schema.ParseGroupResource(counted)
@@ -90,7 +90,7 @@ func isOfContainers(name string) bool {
 // Resources returns the resources that a quota with these limits counts, served or not.
 func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
 	for _, name := range podspec.ResourceNames(hard) {
-		for _, resource := range of(name) {
+		for _, resource := range findResources(name) {
 			if !slices.Contains(resources, resource) {
 				resources = append(resources, resource)
 			}
@@ -102,7 +102,7 @@ func Resources(hard corev1.ResourceList) (resources []schema.GroupResource) {
 // Names returns the names in the limits that apply to a resource.
 func Names(resource schema.GroupResource, hard corev1.ResourceList) (names []corev1.ResourceName) {
 	for _, name := range podspec.ResourceNames(hard) {
-		if slices.Contains(of(name), resource) {
+		if slices.Contains(findResources(name), resource) {
 			names = append(names, name)
 		}
 	}

@@ -55,7 +55,7 @@ type Keeper struct {
 // New creates a keeper for a configuration that is already applied and has this hash.
 func New(c Config, hash string) *Keeper {
 	k := &Keeper{config: c, metrics: newCounts(&c), taken: hash}
-	k.metrics.now(hash)
+	k.metrics.setCurrent(hash)
 	return k
 }
 
@@ -89,22 +89,22 @@ func (k *Keeper) Look(ctx context.Context) {
 	switch {
 	case errors.Is(err, ErrLater), ctx.Err() != nil:
 	case err == nil:
-		k.taking(hash)
+		k.recordTake(hash)
 	default:
-		k.failing(err)
+		k.recordFailure(err)
 	}
 }
 
-func (k *Keeper) taking(hash string) {
+func (k *Keeper) recordTake(hash string) {
 	k.taken = hash
 	k.fail(nil)
 	k.metrics.count("success")
-	k.metrics.now(hash)
+	k.metrics.setCurrent(hash)
 	k.config.Log.Info(fmt.Sprintf("%s are as their %s says now", k.config.What, k.config.Source.noun()), k.config.Source.noun(),
 		k.config.Source.Path)
 }
 
-func (k *Keeper) failing(err error) {
+func (k *Keeper) recordFailure(err error) {
 	if before := k.fail(err); before != nil && before.Error() == err.Error() {
 		return
 	}
@@ -167,8 +167,8 @@ func (c *counts) count(status string) {
 	c.reloadedAt.WithLabelValues(status).SetToCurrentTime()
 }
 
-// now records the hash of the configuration in use.
-func (c *counts) now(hash string) {
+// setCurrent records the hash of the configuration in use.
+func (c *counts) setCurrent(hash string) {
 	c.info.Reset()
 	c.info.WithLabelValues(hash).Set(1)
 }

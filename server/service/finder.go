@@ -44,7 +44,7 @@ var _ webhook.ServiceResolver = &Finder{}
 
 // Initialize sets the storages that it reads. It must be called before the first request.
 func (f *Finder) Initialize(kit *work.Kit) {
-	reader := kit.Self("service-finder")
+	reader := kit.ServerWriter("service-finder")
 	f.services = work.ObjectsOf[*corev1.Service](kit, reader, Services)
 	f.endpoints = work.ObjectsOf[*discoveryv1.EndpointSlice](kit, reader, EndpointSlices)
 }

@@ -1,8 +1,8 @@
 // Package tracing exports journeys as traces of OpenTelemetry, and joins them to the traces of other programs.
 //
 // What comes in is the file of --tracing-config-file, a TracingConfiguration ([New]); each request with its headers and
-// its user, once those are known ([Tracer.Begin]); and its journey when it has ended ([Tracer.Ended]). What goes out is
-// the journey's [trace.Span], with which the server's own requests to others continue the trace, and spans, to a
+// its user, once those are known ([Tracer.Begin]); and its journey when it has ended ([Tracer.Export]). What goes out
+// is the journey's [trace.Span], with which the server's own requests to others continue the trace, and spans, to a
 // collector by OTLP over gRPC.
 //
 // # The form of a trace

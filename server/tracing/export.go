@@ -79,8 +79,8 @@ func newExporter(c Config, client otlptrace.Client, endpoint string) *exporter {
 	}
 }
 
-// Ended exports a journey that has ended, if it is sampled.
-func (t *Tracer) Ended(j *trace.Journey) {
+// Export exports a journey that has ended, if it is sampled.
+func (t *Tracer) Export(j *trace.Journey) {
 	if t == nil {
 		return
 	}
@@ -178,7 +178,7 @@ func (e *exporter) export(ctx context.Context) {
 	size := 0
 	for _, k := range e.take() {
 		r := e.release(k)
-		for span := range e.spans.of(&r) {
+		for span := range e.spans.spans(&r) {
 			batch = append(batch, span)
 			if size += proto.Size(span); len(batch) == batchMost || size >= batchBytesMost {
 				e.send(ctx, batch)

@@ -51,8 +51,8 @@ func (c *converter) resource(spans []*tracepb.Span) []*tracepb.ResourceSpans {
 	}}
 }
 
-// of yields the spans of a journey, callers before callees.
-func (c *converter) of(r *trace.Record) iter.Seq[*tracepb.Span] {
+// spans yields the spans of a journey, callers before callees.
+func (c *converter) spans(r *trace.Record) iter.Seq[*tracepb.Span] {
 	return func(yield func(*tracepb.Span) bool) {
 		if !yield(ofRequest(r)) {
 			return

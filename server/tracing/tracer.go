@@ -65,14 +65,14 @@ func (t *Tracer) Begin(j *trace.Journey, header http.Header, who user.Info, reco
 	incoming := remote(header)
 	if t == nil || !recorded {
 		if incoming.IsValid() {
-			span := below(incoming)
+			span := remoteSpan(incoming)
 			span.ID, span.Parent, span.Through = span.Parent, 0, true
 			j.SetSpan(&span)
 		}
 		return
 	}
 	if incoming.IsValid() && believed(who) {
-		span := below(incoming)
+		span := remoteSpan(incoming)
 		span.ID = random()
 		j.SetSpan(&span)
 		return
@@ -94,8 +94,8 @@ func remote(header http.Header) oteltrace.SpanContext {
 	return oteltrace.SpanContextFromContext(ctx)
 }
 
-// below returns a span without an ID, whose parent is in another program.
-func below(parent oteltrace.SpanContext) trace.Span {
+// remoteSpan returns a span without an ID, whose parent is in another program.
+func remoteSpan(parent oteltrace.SpanContext) trace.Span {
 	id := parent.SpanID()
 	return trace.Span{
 		Trace: parent.TraceID(), Parent: binary.BigEndian.Uint64(id[:]), Sampled: parent.IsSampled(), State: parent.TraceState().String(),

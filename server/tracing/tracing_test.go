@@ -73,7 +73,7 @@ func (h *hanging) end() {
 	_, step := trace.Start(ctx, steps.HandlerGet, "")
 	step.End(nil)
 	j.Finish(trace.Response{Code: 200})
-	h.tracer.Ended(j)
+	h.tracer.Export(j)
 }
 
 // empty waits until the tracer, which was stopped, has ended. Nothing may wait then, and so many spans must have been sent, or been lost by a
@@ -113,10 +113,10 @@ func TestLateParts(t *testing.T) {
 	tracer.Begin(j, http.Header{}, nil, true)
 	_, step := trace.Start(of, steps.HandlerPolicy, "late")
 	goOn := make(chan struct{})
-	step.Later(func() { <-goOn })
+	step.AfterResponse(func() { <-goOn })
 	step.End(nil)
 	j.Finish(trace.Response{Code: 201})
-	tracer.Ended(j)
+	tracer.Export(j)
 	collector.Wait(t, "both spans", func(all []peertest.Span) bool { return len(all) == 2 })
 	took := j.Summary().Took
 	for _, span := range collector.Spans() {

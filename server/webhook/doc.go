@@ -1,6 +1,6 @@
 // Package webhook calls webhooks: other people's servers that judge or convert objects for kx.
 //
-// In come the library's REST clients, through [Distrust], [LimitAnswers] or [TraceCalls]; other clients, through
+// In come the library's REST clients, through [Distrust] or [LimitAnswers]; other clients, through
 // [Documents] or [Answers]; and kubeconfigs, through [Kubeconfig]. Out go answers of limited size, and the
 // figures of a call, as an [Exchange].
 //

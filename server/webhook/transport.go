@@ -67,13 +67,16 @@ type Exchange struct {
 	Code int
 	// Reused means that the last attempt needed no new connection.
 	Reused bool
+
+	outage trace.Outage
 }
 
 type exchangeKey struct{}
 
-// Observe returns a context whose call fills in the Exchange.
-func Observe(ctx context.Context) (context.Context, *Exchange) {
-	e := &Exchange{}
+// Observe returns a context whose call, which the step is about, fills in the Exchange. The call is not made if a fault
+// has the webhook be down.
+func Observe(ctx context.Context, step *trace.Step) (context.Context, *Exchange) {
+	e := &Exchange{outage: step.Outage()}
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { e.Reused = got.Reused }})
 	return context.WithValue(ctx, exchangeKey{}, e), e
 }
@@ -101,7 +104,11 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	e.Attempts++
 	e.Sent, e.Received, e.Code = max(req.ContentLength, 0), 0, 0
-	resp, err := t.next.RoundTrip(traced(req))
+	next := t.next
+	if e.outage.How != "" {
+		next = outage{e.outage, next}
+	}
+	resp, err := next.RoundTrip(traceRequest(req))
 	if err != nil {
 		return nil, err
 	}
@@ -125,8 +132,8 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// traced returns a request that continues the trace of the request that caused it.
-func traced(req *http.Request) *http.Request {
+// traceRequest returns a request that continues the trace of the request that caused it.
+func traceRequest(req *http.Request) *http.Request {
 	out := req
 	trace.Propagate(req.Context(), func(name, value string) {
 		if out == req { // which belongs to its sender
@@ -135,24 +142,6 @@ func traced(req *http.Request) *http.Request {
 		out.Header.Set(name, value)
 	})
 	return out
-}
-
-// TraceCalls gives a client of the library a transport that continues the trace of the request that caused a call.
-func TraceCalls(config *rest.Config) *rest.Config {
-	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return tracing{next} })
-	return config
-}
-
-type tracing struct{ next http.RoundTripper }
-
-var _ utilnet.RoundTripperWrapper = tracing{}
-
-// WrappedRoundTripper returns the inner transport, so that the client can cancel slow requests.
-func (t tracing) WrappedRoundTripper() http.RoundTripper { return t.next }
-
-func (t tracing) RoundTrip(req *http.Request) (*http.Response, error) {
-	return t.next.RoundTrip(traced(req))
 }
 
 // answer is a body that fails when it exceeds its limit.

@@ -93,7 +93,7 @@ func damageAnywhere(t *testing.T, dir string, random *rand.Rand) (inLog bool, wh
 // startAndCount starts an etcd and counts its keys.
 func startAndCount(t *testing.T, dir string) (int64, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	server, err := embedded.Start(ctx, embedded.Config{Dir: dir, Ephemeral: true})
 	if err != nil {

@@ -126,9 +126,9 @@ func (d *Decoder) Metadata(key string, value []byte) (*metav1.PartialObjectMetad
 	return out, nil
 }
 
-// created decodes a whole value and returns when its object was created. It skips the form for display, which is most
-// of the work of Decode.
-func (d *Decoder) created(key string, value []byte) (time.Time, error) {
+// creationTime decodes a whole value and returns when its object was created. It skips the form for display, which is
+// most of the work of Decode.
+func (d *Decoder) creationTime(key string, value []byte) (time.Time, error) {
 	v, err := d.open(key, value)
 	if err != nil {
 		return time.Time{}, err

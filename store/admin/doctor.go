@@ -289,7 +289,7 @@ func (c *contents) look(ctx context.Context, kv *KV) {
 		c.orphans.add(kv.Key)
 		c.orphanResources[l.Resource.String()] = true
 	}
-	created, err := c.decoder.created(kv.Key, kv.Value)
+	created, err := c.decoder.creationTime(kv.Key, kv.Value)
 	if err != nil {
 		c.unreadable.add(kv.Key)
 		var reason *DecodeError
@@ -308,7 +308,7 @@ func (c *contents) look(ctx context.Context, kv *KV) {
 }
 
 func (c *contents) findings() []Finding {
-	all := []Finding{c.sizes(), c.hotKeys(), c.orphaned(), c.undecodable()}
+	all := []Finding{c.sizes(), c.hotKeys(), c.findOrphans(), c.undecodable()}
 	if c.custom != nil {
 		all = append(all, c.schemas())
 	}
@@ -343,7 +343,7 @@ func (c *contents) hotKeys() Finding {
 	return f
 }
 
-func (c *contents) orphaned() Finding {
+func (c *contents) findOrphans() Finding {
 	f := Finding{Check: "orphans", Level: OK, Finding: "every custom resource has its definition", Keys: c.orphans.keys}
 	if c.orphans.count > 0 {
 		var names []string

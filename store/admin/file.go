@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -77,6 +78,24 @@ func OpenFile(path string) (*File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// IsDatabase reports whether a file begins as the database of an etcd does.
+func IsDatabase(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	const magicAt, magic = 16, 0xED0CDAED // of bolt's first page, behind the head that each page has
+	begin := make([]byte, magicAt+4)
+	switch _, err := io.ReadFull(f, begin); {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	return binary.LittleEndian.Uint32(begin[magicAt:]) == magic, nil
 }
 
 func (f *File) open() error {

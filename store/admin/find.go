@@ -14,6 +14,8 @@ import (
 
 // Criteria say what to find. Every criterion that is given must hold.
 type Criteria struct {
+	// Path is the path at which keys are searched, and below it.
+	Path string
 	// Name is a shell pattern for the last part of a key.
 	Name string
 	// Namespace is the part before the last.
@@ -39,17 +41,16 @@ type Match struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Find streams the keys at a path and below that meet the criteria. It reads values only if the criteria need them, and
+// Find streams the keys that meet the criteria. It reads values only if the criteria need them, and
 // decodes only the metadata where that suffices. progress, if not nil, is called for each key.
-func Find(ctx context.Context, s Source, d *Decoder, below string, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match,
-	error] {
+func Find(ctx context.Context, s Source, d *Decoder, c Criteria, revision int64, progress func(keys int)) iter.Seq2[Match, error] {
 	return func(yield func(Match, error) bool) {
 		f, err := newFinder(d, c)
 		if err != nil {
 			yield(Match{}, err)
 			return
 		}
-		for kv, err := range Subtree(ctx, s, below, Range{Revision: revision, KeysOnly: !f.values()}) {
+		for kv, err := range Subtree(ctx, s, c.Path, Range{Revision: revision, KeysOnly: !f.values()}) {
 			if err != nil {
 				yield(Match{}, err)
 				return
@@ -130,7 +131,7 @@ func (f *finder) matchPath(kv *KV, m *Match) bool {
 	}
 	for _, values := range results {
 		for _, value := range values {
-			if text, ok := printed(value); ok && (f.Equals == nil || *f.Equals == text) {
+			if text, ok := printValue(value); ok && (f.Equals == nil || *f.Equals == text) {
 				m.Results = append(m.Results, text)
 			}
 		}
@@ -138,7 +139,7 @@ func (f *finder) matchPath(kv *KV, m *Match) bool {
 	return len(m.Results) > 0
 }
 
-func printed(v reflect.Value) (string, bool) {
+func printValue(v reflect.Value) (string, bool) {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}

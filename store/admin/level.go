@@ -32,19 +32,30 @@ const (
 	runKeys = 256
 )
 
-// Level visits the children of a prefix at a revision, which must not be 0, in the order of keys, and `most` at most.
-// It begins at from, or with the first child if from is empty. It returns where another Level can continue, empty if
-// all were visited. It holds one page at a time.
-func (l *Live) Level(ctx context.Context, prefix, from string, revision, most int64, budget *Budget, visit func(Child)) (next string,
-	err error) {
-	v := level{live: l, prefix: prefix, end: rangeEnd(prefix), revision: revision, left: most, budget: budget, visit: visit}
-	v.next = max(prefix, from, firstKey)
+// Section is a part of the children of a prefix, in the order of keys.
+type Section struct {
+	Prefix string
+	// From is where the section begins. If it is empty, that is the first child.
+	From string
+	// Revision must not be 0.
+	Revision int64
+	// Most limits the number of children.
+	Most int64
+}
+
+// Level visits the children of a section. It returns where another section can continue, empty if all children were
+// visited. It holds one page at a time.
+func (l *Live) Level(ctx context.Context, s Section, budget *Budget, visit func(Child)) (next string, err error) {
+	v := level{
+		live: l, prefix: s.Prefix, end: rangeEnd(s.Prefix), revision: s.Revision, left: s.Most, budget: budget, visit: visit,
+		next: max(s.Prefix, s.From, firstKey),
+	}
 	limit := int64(firstLevelKeys)
 	for v.next != "" && !v.full {
-		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(revision), clientv3.WithLimit(limit),
+		resp, err := l.get(ctx, v.next, clientv3.WithRange(v.end), clientv3.WithRev(v.revision), clientv3.WithLimit(limit),
 			clientv3.WithKeysOnly())
 		if err != nil {
-			return "", readError(v.next, revision, err)
+			return "", readError(v.next, v.revision, err)
 		}
 		for _, kv := range resp.Kvs {
 			if v.full || v.next == "" {

@@ -18,7 +18,7 @@ func children(t *testing.T, e *etcd, prefix string, revision int64, budget Budge
 
 func childrenFrom(t *testing.T, e *etcd, prefix, from string, revision int64, budget Budget, most int) (out []string, next string) {
 	t.Helper()
-	next, err := e.live.Level(t.Context(), prefix, from, revision, int64(most), &budget, func(c Child) {
+	next, err := e.live.Level(t.Context(), Section{prefix, from, revision, int64(most)}, &budget, func(c Child) {
 		line := fmt.Sprintf("%s keys=%d bytes=%d rev=%d", c.Path, c.Keys, c.Bytes, c.Revision)
 		if c.Measured != c.Keys {
 			line += fmt.Sprintf(" of=%d", c.Measured)
@@ -137,7 +137,7 @@ func TestLevelLarge(t *testing.T) {
 	} {
 		var got []string
 		budget := Budget{Keys: 40, Bytes: 1 << 20}
-		next, err := e.live.Level(t.Context(), prefix, "", head, 10, &budget, func(c Child) {
+		next, err := e.live.Level(t.Context(), Section{Prefix: prefix, Revision: head, Most: 10}, &budget, func(c Child) {
 			got = append(got, fmt.Sprintf("%s %d", c.Path, c.Keys))
 			if c.Measured > 10 || c.Measured == 0 {
 				t.Errorf("%+v", c)

@@ -112,9 +112,6 @@ func (l *Live) probe(ctx context.Context) error {
 
 func (l *Live) Name() string { return l.name }
 
-// URLs returns the members that were named.
-func (l *Live) URLs() []string { return l.urls }
-
 func (l *Live) Close() error { return l.Client.Close() }
 
 func (l *Live) Head(ctx context.Context) (Head, error) {

@@ -152,7 +152,7 @@ func (s *salvage) run(ctx context.Context, bump int64) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return makeNew(path, s.out.Revision)
+	return makeNew(path, s.out.Revision, false)
 }
 
 // copyDatabase writes the readable part of the database to a new one.

@@ -52,7 +52,7 @@ func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(byte
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(f, &counting{resp.Snapshot, progress})
+	_, err = io.Copy(f, &countingReader{resp.Snapshot, progress})
 	err = errors.Join(err, f.Sync(), f.Close())
 	var sum []byte
 	if err == nil {
@@ -100,12 +100,12 @@ func (l *Live) OpenSnapshot(ctx context.Context) (*Stream, error) {
 	}{buffered, resp.Snapshot}, Size: size + sumBytes, Version: resp.Version}, nil
 }
 
-type counting struct {
+type countingReader struct {
 	io.Reader
 	progress func(int)
 }
 
-func (c *counting) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if c.progress != nil {
 		c.progress(n)
@@ -181,6 +181,8 @@ type RestoreOptions struct {
 	// Bump is added to the revision. It must exceed the number of revisions that clients saw after the snapshot was
 	// taken, so that no revision has two meanings.
 	Bump int64
+	// History leaves revision and history as they are, without a Bump: for a copy that no client of the original asks.
+	History bool
 }
 
 // errNoDirectory refuses an empty name for the new directory. To the system it is the working directory; to the user it
@@ -229,7 +231,7 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 func RestoreDatabase(
 	ctx context.Context, name string, in io.Reader, c *Contents, o RestoreOptions, progress func(bytes int),
 ) (_ *RestoreResult, err error) {
-	if o.Bump < 1 {
+	if o.Bump < 1 && !o.History {
 		return nil, fmt.Errorf("a revision can't be raised by %d: clients would take what is new for what they know", o.Bump)
 	}
 	if o.Bump > math.MaxInt64/2-c.Revision {
@@ -264,7 +266,7 @@ func RestoreDatabase(
 		return nil, err
 	}
 	out := &RestoreResult{Dir: o.Dir, Keys: c.Keys, Snapshot: c.Revision, Revision: c.Revision + o.Bump, Encryption: c.Encryption}
-	if err := makeNew(part, out.Revision); err != nil {
+	if err := makeNew(part, out.Revision, o.History); err != nil {
 		return nil, err
 	}
 	return out, os.Rename(part, database)
@@ -283,7 +285,7 @@ func copyDatabase(ctx context.Context, in io.Reader, size int64, to string, prog
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(out, &interruptible{ctx, &counting{in, progress}}, size)
+	_, err = io.CopyN(out, &interruptible{ctx, &countingReader{in, progress}}, size)
 	return errors.Join(err, ctx.Err(), out.Sync(), out.Close())
 }
 
@@ -300,14 +302,14 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// makeNew detaches a database from its cluster and log, and raises its revision.
-func makeNew(file string, revision int64) error {
+// makeNew detaches a database from its cluster and log, and raises its revision unless it keeps its history.
+func makeNew(file string, revision int64, history bool) error {
 	db, err := bolt.Open(file, 0o600, &bolt.Options{Timeout: lockWait})
 	if err != nil {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		if err := detach(tx); err != nil {
+		if err := detach(tx); err != nil || history {
 			return err
 		}
 		return tx.Bucket(metaBucket).Put(scheduledCompact, place{main: revision}.bytes())

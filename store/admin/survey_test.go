@@ -92,7 +92,8 @@ func TestFind(t *testing.T) {
 		"an index":           {"", Criteria{JSONPath: "{.metadata.labels[0]}"}, 0, 1},
 	} {
 		matches, broken := 0, 0
-		for _, m := range collect(t, Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, test.below, test.criteria, 0, nil)) {
+		test.criteria.Path = test.below
+		for _, m := range collect(t, Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, test.criteria, 0, nil)) {
 			if m.Error != "" {
 				broken++
 			} else {
@@ -104,7 +105,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for _, c := range []Criteria{{Name: "["}, {JSONPath: "{.a"}} {
-		if err := firstErr(Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, "", c, 0, nil)); err == nil {
+		if err := firstErr(Find(context.Background(), e.live, &Decoder{Prefix: defaultPrefix}, c, 0, nil)); err == nil {
 			t.Errorf("%+v is accepted", c)
 		}
 	}

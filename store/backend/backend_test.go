@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -137,8 +136,8 @@ func TestOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		newFunc := func() runtime.Object { return reflect.New(reflect.TypeOf(c.obj).Elem()).Interface().(runtime.Object) }
-		s, destroy, err := rest.Decorator(rest.StorageConfig, "/"+rest.ResourcePrefix, nil, newFunc, newFunc,
-			store.DefaultNamespaceScopedAttr, nil, nil)
+		s, destroy, err := rest.Decorator(rest.StorageConfig, "/"+rest.ResourcePrefix, newFunc, newFunc,
+			store.DefaultNamespaceScopedAttr, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,8 +197,8 @@ func TestMistakesInOptions(t *testing.T) {
 // TestWhoHasACacher calls the chosen decorator: the one for cachers here only tells that it was called.
 func TestWhoHasACacher(t *testing.T) {
 	errCacher := errors.New("cacher")
-	cacher := func(*backend.ConfigForResource, string, func(runtime.Object) (string, error), func() runtime.Object,
-		func() runtime.Object, store.AttrFunc, store.IndexerFuncs, *cache.Indexers) (store.Interface, backend.DestroyFunc, error) {
+	cacher := func(*backend.ConfigForResource, string, func() runtime.Object, func() runtime.Object, store.AttrFunc,
+		store.IndexerFuncs) (store.Interface, backend.DestroyFunc, error) {
 		return nil, nil, errCacher
 	}
 	for name, c := range map[string]struct {
@@ -227,7 +226,7 @@ func TestWhoHasACacher(t *testing.T) {
 				t.Fatal(err)
 			}
 			newFunc := func() runtime.Object { return &corev1.ConfigMap{} }
-			_, destroy, err := rest.Decorator(rest.StorageConfig, "/configmaps", nil, newFunc, newFunc, nil, nil, nil)
+			_, destroy, err := rest.Decorator(rest.StorageConfig, "/configmaps", newFunc, newFunc, nil, nil)
 			if err == nil {
 				destroy()
 			}

@@ -137,7 +137,7 @@ func (f *SimpleRestOptionsFactory) Transformers() *transform.Resources { return 
 const notesOfStorage = 5
 
 func (f *SimpleRestOptionsFactory) GetRESTOptions(resource schema.GroupResource, _ runtime.Object) (_ RESTOptions, err error) {
-	notes := trace.NewNotes(trace.Noted{}, notesOfStorage)
+	notes := trace.NewNotes(trace.StepNote{}, notesOfStorage)
 	note := trace.Note(notes, steps.StorageOptions, resource.String())
 	defer note.End(&err)
 	stored := storedAs(resource)
@@ -184,7 +184,7 @@ var (
 
 // decorator is the one place that decides whether a resource has a cacher, and says why. Events have none: they are
 // many, written far more often than read, and would be kept twice, for two groups.
-func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note trace.Noted) StorageDecorator {
+func (f *SimpleRestOptionsFactory) decorator(resource schema.GroupResource, note trace.StepNote) StorageDecorator {
 	size, sized := f.cacheSizes[resource]
 	isEvent := storedAs(resource) == schema.GroupResource{Resource: "events"}
 	switch {

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -18,23 +17,19 @@ import (
 type StorageDecorator func(
 	config *ConfigForResource,
 	resourcePrefix string,
-	keyFunc func(obj runtime.Object) (string, error),
 	newFunc func() runtime.Object,
 	newListFunc func() runtime.Object,
 	getAttrsFunc store.AttrFunc,
-	trigger store.IndexerFuncs,
-	indexers *cache.Indexers) (store.Interface, DestroyFunc, error)
+	trigger store.IndexerFuncs) (store.Interface, DestroyFunc, error)
 
 // UndecoratedStorage is the StorageDecorator that puts nothing in front of etcd3.
 func UndecoratedStorage(
 	config *ConfigForResource,
 	resourcePrefix string,
-	_ func(obj runtime.Object) (string, error),
 	newFunc func() runtime.Object,
 	newListFunc func() runtime.Object,
 	_ store.AttrFunc,
-	_ store.IndexerFuncs,
-	_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
+	_ store.IndexerFuncs) (_ store.Interface, _ DestroyFunc, err error) {
 	note := trace.Note(config.Notes, steps.StorageUndecorated, config.GroupResource.String())
 	defer note.End(&err)
 	return NewRawStorage(config, newFunc, newListFunc, resourcePrefix)
@@ -75,12 +70,10 @@ func StorageWithCacher(caches *cacher.Caches, prefill bool, control *trace.Contr
 	return func(
 		config *ConfigForResource,
 		resourcePrefix string,
-		_ func(obj runtime.Object) (string, error),
 		newFunc func() runtime.Object,
 		newListFunc func() runtime.Object,
 		getAttrsFunc store.AttrFunc,
-		trigger store.IndexerFuncs,
-		_ *cache.Indexers) (_ store.Interface, _ DestroyFunc, err error) {
+		trigger store.IndexerFuncs) (_ store.Interface, _ DestroyFunc, err error) {
 		note := trace.Note(config.Notes, steps.StorageCacher, config.GroupResource.String())
 		defer note.End(&err)
 		if prefill {

@@ -128,7 +128,7 @@ func TestStream(t *testing.T) {
 	defer a.Close()
 	m := saved.Manifest
 	if saved.Size != int64(out.Len()) || m.Verified || m.Etcd.Revision != a.contents.Revision || a.Manifest.Etcd.Keys != 15 {
-		t.Errorf("streamed %+v, and it holds %+v", saved, a.Saved())
+		t.Errorf("streamed %+v, and it holds %+v", saved, a.Summary())
 	}
 	closed := writer(func([]byte) (int, error) { return 0, io.ErrClosedPipe })
 	if _, err := save(live).Stream(t.Context(), closed); !errors.Is(err, io.ErrClosedPipe) {

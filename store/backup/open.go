@@ -202,13 +202,13 @@ func (a *Archive) Parts() (names []string) {
 	return names
 }
 
-// Saved describes the archive. Counts are of its snapshot, also if the manifest has only those of the moment before.
-func (a *Archive) Saved() *Summary {
-	s := a.saved()
+// Summary describes the archive. Counts are of its snapshot, also if the manifest has only those of the moment before.
+func (a *Archive) Summary() *Summary {
+	s := a.summary()
 	s.Manifest.Etcd.Revision, s.Manifest.Etcd.Keys, s.Manifest.Encryption = a.contents.Revision, a.contents.Keys, a.contents.Encryption
 	return s
 }
 
-func (a *Archive) saved() *Summary {
+func (a *Archive) summary() *Summary {
 	return &Summary{File: a.path, Manifest: a.Manifest, Parts: append([]string{snapshotName}, a.Parts()...), Size: a.size}
 }

@@ -18,8 +18,9 @@ type RestoreOptions struct {
 	// Dir is the data directory to make. It is missing, or has nothing but what Ignore names.
 	Dir    string
 	Ignore []string
-	// Bump is added to the revision of etcd.
-	Bump int64
+	// Bump is added to the revision of etcd. History leaves it and etcd's history as they are.
+	Bump    int64
+	History bool
 	// Here is the version of this program, which has to be able to read what the archive holds.
 	Here Version
 }
@@ -47,7 +48,7 @@ func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(b
 	}
 	snapshot := a.part(snapshotName)
 	in := io.NewSectionReader(&interruptible{ctx, a.file}, snapshot.offset, snapshot.size)
-	etcd := admin.RestoreOptions{Dir: filepath.Join(made, "etcd"), Bump: o.Bump}
+	etcd := admin.RestoreOptions{Dir: filepath.Join(made, "etcd"), Bump: o.Bump, History: o.History}
 	restored, err := admin.RestoreDatabase(ctx, a.path, in, a.contents, etcd, progress)
 	if err != nil {
 		return nil, err

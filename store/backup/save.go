@@ -109,7 +109,7 @@ func (s *Save) fill(ctx context.Context, f *os.File) (*Summary, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it was read back, and %w", err)
 	}
-	return a.saved(), nil
+	return a.summary(), nil
 }
 
 // compare asks etcd how many keys it had at the revision of the snapshot.

@@ -52,7 +52,7 @@ func (a *asker) revision(ctx context.Context) (revision int64, shared bool, err 
 	q := &question{done: make(chan struct{})}
 	a.running = q
 	a.mu.Unlock()
-	sharing := trace.Shared(ctx) // others wait for the answer
+	sharing := trace.BeginShared(ctx) // others wait for the answer
 	a.put(ctx, q)
 	sharing.End()
 	return q.revision, false, q.err
@@ -94,8 +94,8 @@ func (a *asker) note(revision, before int64) bool {
 	return !wentBack
 }
 
-// known is the latest revision that etcd is known to have had, and since when.
-func (a *asker) known() (int64, time.Time) {
+// latest is the latest revision that etcd is known to have had, and since when.
+func (a *asker) latest() (int64, time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.newest, a.newestAt

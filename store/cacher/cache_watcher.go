@@ -170,7 +170,7 @@ func (w *cacheWatcher) pass(e *event) error {
 	if err := w.give(e); err != nil {
 		return err
 	}
-	w.next, w.come = e.seq+1, behind(e)
+	w.next, w.come = e.seq+1, positionAfter(e)
 	return nil
 }
 
@@ -231,7 +231,7 @@ func (w *cacheWatcher) give(e *event) error {
 	}
 	w.gave(e.revision)
 	sent := time.Now()
-	w.cacher.metrics.Dispatched(sent.Sub(e.at), e.processed.Sub(e.at), sent.Sub(ready))
+	w.cacher.metrics.ObserveDispatch(sent.Sub(e.at), e.processed.Sub(e.at), sent.Sub(ready))
 	return nil
 }
 
@@ -305,7 +305,7 @@ func (w *cacheWatcher) convert(e *event) (out watch.Event, selected bool, err er
 		if err := e.prev.Err(); err != nil {
 			return out, false, unreadableDeleted(err)
 		}
-		return watch.Event{Type: watch.Deleted, Object: e.deleted()}, true, nil
+		return watch.Event{Type: watch.Deleted, Object: e.lastState()}, true, nil
 	}
 	return out, false, nil
 }

@@ -197,3 +197,15 @@ func (c *Cacher) WaitUntilReady(ctx context.Context) error {
 	defer stop()
 	return c.state.waitFilled(ctx)
 }
+
+// WaitUntilFresh waits until a cache that is filled has seen a revision. Others are filled with what etcd has then.
+func (c *Cacher) WaitUntilFresh(ctx context.Context, revision int64) error {
+	if c.state.get().State != Fresh {
+		return nil
+	}
+	err := c.watchCache.waitUntilFresh(ctx, revision)
+	if errors.Is(err, errStopping) {
+		return nil
+	}
+	return err
+}

@@ -67,8 +67,8 @@ type Limits struct {
 	PageSize int64
 }
 
-// DefaultLimits are for a server.
-var DefaultLimits = Limits{
+// defaultLimits are for a server.
+var defaultLimits = Limits{
 	HistoryWindow:  75 * time.Second,
 	HistoryMin:     100,
 	HistoryMax:     100_000,
@@ -78,7 +78,7 @@ var DefaultLimits = Limits{
 }
 
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits
+	d := defaultLimits
 	return Limits{
 		HistoryWindow:  or(l.HistoryWindow, d.HistoryWindow),
 		HistoryMin:     or(l.HistoryMin, d.HistoryMin),

@@ -146,7 +146,7 @@ func (d *dispatcher) goLive(w *cacheWatcher) bool {
 
 // dispatchEvents hands events to the watchers that they are for. All up to revision has been handed out then.
 func (d *dispatcher) dispatchEvents(events []*event, revision int64) {
-	d.cacher.mark(events, revision, trace.At(steps.CacherDispatch))
+	d.cacher.mark(events, revision, trace.MarkTime(steps.CacherDispatch))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range events {
@@ -236,7 +236,7 @@ func (l watcherList) give(e *event) {
 			select {
 			case w.result <- out:
 				w.gave(e.revision)
-				w.cacher.metrics.Dispatched(time.Since(e.at), e.processed.Sub(e.at), 0)
+				w.cacher.metrics.ObserveDispatch(time.Since(e.at), e.processed.Sub(e.at), 0)
 				continue
 			default:
 			}

@@ -39,10 +39,10 @@ func (c *Cacher) tellWriters(changes store.Changes, late *lateness) {
 	}
 }
 
-// disturbed applies changes to the cache and hands them out, with the faults at the cache's marks. A delay happens in
-// one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd compacts
-// it meanwhile, and then the cache is filled again.
-func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
+// applyDisturbances applies changes to the cache and hands them out, with the faults at the cache's marks. A delay
+// happens in one place: leave gives up etcd's watch, so that nothing piles up behind it. No change is lost, unless etcd
+// compacts it meanwhile, and then the cache is filled again.
+func (c *Cacher) applyDisturbances(changes store.Changes, leave func(error)) error {
 	hold := func(d trace.Disturbance) {
 		leave(errLate)
 		late := &lateness{Condition{State: Lagging, Since: time.Now(), Err: fmt.Errorf("changes are held back by %s", d.Rule)}, d.Rule}
@@ -53,7 +53,7 @@ func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	}
 	for _, id := range []steps.ID{steps.CacherReflect, steps.CacherProcessEvent} {
 		for _, subject := range c.subjects(changes) {
-			for _, d := range c.config.Control.Disturbed(id, subject) {
+			for _, d := range c.config.Control.Disturbances(id, subject) {
 				if d.Drop {
 					return fmt.Errorf("the watch of etcd was ended by %s", d.Rule)
 				}
@@ -63,7 +63,7 @@ func (c *Cacher) disturbed(changes store.Changes, leave func(error)) error {
 	}
 	events := c.process(changes)
 	for _, e := range events {
-		for _, d := range c.config.Control.Disturbed(steps.CacherDispatch, c.subject(e.key)) {
+		for _, d := range c.config.Control.Disturbances(steps.CacherDispatch, c.subject(e.key)) {
 			if d.Drop {
 				c.dispatcher.drop(e.key, d.Rule)
 				continue

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,16 +16,20 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/kx-apiserver/kx/core/object"
+	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/cacher"
 	"github.com/kx-apiserver/kx/store/embedded/embedtest"
@@ -32,7 +38,7 @@ import (
 // until waits for a condition.
 func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for !condition() {
 		if pause(ctx, time.Millisecond); ctx.Err() != nil {
@@ -98,18 +104,18 @@ func TestTooOldAndTooNew(t *testing.T) {
 		t.Errorf("a watch from before what etcd has: %+v, want %s", status, want)
 	}
 	status = statusOf(t, next(t, watchFrom(t, r.cached, "999999999", nil)))
-	if !store.IsTooLargeResourceVersion(&apierrors.StatusError{ErrStatus: *status}) || status.Details.RetryAfterSeconds == 0 {
+	if !apierrors.HasStatusCause(&apierrors.StatusError{ErrStatus: *status}, metav1.CauseTypeResourceVersionTooLarge) || status.Details.RetryAfterSeconds == 0 {
 		t.Errorf("a watch from the future: %+v", status)
 	}
 	err := r.cached.Get(t.Context(), key("ns", "a"), store.GetOptions{ResourceVersion: "999999999"}, &unstructured.Unstructured{})
-	if !store.IsTooLargeResourceVersion(err) {
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("a GET from the future: %v", err)
 	}
 	for _, match := range []metav1.ResourceVersionMatch{"", metav1.ResourceVersionMatchNotOlderThan, metav1.ResourceVersionMatchExact} {
 		opts := everything
 		opts.ResourceVersion, opts.ResourceVersionMatch = "999999999", match
 		err := r.cached.GetList(t.Context(), "/pandas/", opts, &unstructured.UnstructuredList{})
-		if seconds, ok := apierrors.SuggestsClientDelay(err); !store.IsTooLargeResourceVersion(err) || !ok || seconds == 0 {
+		if seconds, ok := apierrors.SuggestsClientDelay(err); !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || !ok || seconds == 0 {
 			t.Errorf("a LIST from the future, %q: %v, again in %d s", match, err, seconds)
 		}
 	}
@@ -274,7 +280,7 @@ func TestBookmarksAreFresh(t *testing.T) {
 		if e.Type != watch.Bookmark {
 			t.Fatalf("%s", describe(e))
 		}
-		if ends, _ := store.HasInitialEventsEndBookmarkAnnotation(e.Object); ends {
+		if e.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey] != "" {
 			t.Error("a bookmark ends initial events that there were none of")
 		}
 		if revisionOf(e.Object) >= revisionOf(later) {
@@ -551,8 +557,7 @@ func TestUndecodable(t *testing.T) {
 	if cached == nil || raw == nil || cached.Error() != raw.Error() {
 		t.Errorf("LIST: cached %v, uncached %v", cached, raw)
 	}
-	if err := r.cached.Delete(t.Context(), key("ns", "broken"), &out, nil, store.ValidateAllObjectFunc, nil,
-		store.DeleteOptions{ExpectTransformOrDecodeError: true}); err != nil {
+	if err := r.cached.Delete(t.Context(), key("ns", "broken"), &out, store.ValidateAllObjectFunc, store.DeleteOptions{ExpectTransformOrDecodeError: true}); err != nil {
 		t.Error(err)
 	}
 	if got := names(list(t, r.cached, everything)); !slices.Equal(got, []string{"ns/a"}) {
@@ -580,15 +585,18 @@ func TestDifferencesAreNamed(t *testing.T) {
 	}
 }
 
-// forgetful is a storage that does not tell of one key's changes.
+// forgetful is a storage that does not tell of one key's changes after a revision.
 type forgetful struct {
 	cacher.Storage
 	forget string
+	after  atomic.Int64
 }
 
 func (f *forgetful) Follow(ctx context.Context, key string, revision int64, handle func(store.Changes) error) error {
 	return f.Storage.Follow(ctx, key, revision, func(changes store.Changes) error {
-		changes.Changes = slices.DeleteFunc(changes.Changes, func(c store.Change) bool { return c.Key == f.forget })
+		changes.Changes = slices.DeleteFunc(changes.Changes, func(c store.Change) bool {
+			return c.Key == f.forget && c.Revision > f.after.Load()
+		})
 		return handle(changes)
 	})
 }
@@ -653,4 +661,140 @@ func TestWatchThatEndsAtOnce(t *testing.T) {
 	m := newModel(t, client)
 	m.faultPause = time.Millisecond
 	m.run(t, *modelTime, m.refill)
+}
+
+// TestDeleteTriesTheNewestState deletes what its caller has read, while the cache, the caller or both are late. The cache
+// does not learn of what another process writes.
+func TestDeleteTriesTheNewestState(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		// others is what happens meanwhile. The caller reads the object afterwards, or before if it is late.
+		others func(t *testing.T, r *rig, direct store.Interface)
+		late   bool
+		// told tells the cache of all changes.
+		told   bool
+		change func(suggestion *unstructured.Unstructured) // nil for none
+		why    string
+		fails  func(error) bool // nil if it does not
+	}{
+		{name: "both have it", why: "the caller has the object at R, and so has the cache: the caller's is tried first, which saves a read"},
+		{name: "the cache is late", others: updateDirectly,
+			why: "the caller has the object at R, which the fresh cache lacks: the caller's is tried first, which saves a read"},
+		{name: "the caller is late", late: true, told: true, others: func(t *testing.T, r *rig, _ store.Interface) { r.update(t, "ns", "lost", "blue") },
+			why: "the caller has the object at R, the cache at R by now: the cached one is tried first, which saves a read"},
+		{name: "both are late", late: true, others: updateDirectly,
+			why: "the caller has the object at R, and so has the cache: the caller's is tried first, which saves a read"},
+		{name: "it is gone", late: true, others: deleteDirectly,
+			why:   "the caller has the object at R, and so has the cache: the caller's is tried first, which saves a read",
+			fails: store.IsNotFound},
+		{name: "another has its name", late: true, others: replaceDirectly,
+			why:   "the caller has the object at R, and so has the cache: the caller's is tried first, which saves a read",
+			fails: store.IsInvalidObj},
+		{name: "the caller says no revision", change: func(u *unstructured.Unstructured) { u.SetResourceVersion("") },
+			why: "the cache has the object at R: that is tried first, which saves a read"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var faults *forgetful
+			r := shared(t, func(c *cacher.Config) {
+				faults = &forgetful{Storage: c.Storage, forget: "/pandas/ns/lost"}
+				c.Storage = faults
+			})
+			faults.after.Store(math.MaxInt64)
+			direct := r.raw
+			var created unstructured.Unstructured
+			if err := direct.Create(t.Context(), key("ns", "lost"), panda("ns", "lost", "red"), &created, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.cached.Get(t.Context(), key("ns", "lost"), store.GetOptions{ResourceVersion: created.GetResourceVersion()}, &created); err != nil {
+				t.Fatal(err)
+			}
+			// Filled later, it would have what others write.
+			until(t, "the cache is filled", func() bool { return r.cacher.Inspect().State == cacher.Fresh })
+			if !test.told {
+				faults.after.Store(revisionOf(&created))
+			}
+			read := func() *unstructured.Unstructured {
+				out := &unstructured.Unstructured{}
+				if err := direct.Get(t.Context(), key("ns", "lost"), store.GetOptions{IgnoreNotFound: true}, out); err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+			suggestion := read()
+			if test.others != nil {
+				test.others(t, r, direct)
+			}
+			// What this process writes is known to the cache until it has seen that revision.
+			now, err := direct.GetCurrentResourceVersion(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			until(t, "the cache has seen what others did", func() bool { return r.cacher.Inspect().Revision >= int64(now) })
+			want := read()
+			if !test.late {
+				suggestion = read()
+			}
+			if test.change != nil {
+				test.change(suggestion)
+			}
+			ctx, journey := trace.NewRecorder("test", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
+			uid := types.UID("ns-lost")
+			var out unstructured.Unstructured
+			err = r.cached.Delete(ctx, key("ns", "lost"), &out, store.ValidateAllObjectFunc,
+				store.DeleteOptions{Suggestion: suggestion, Preconditions: &store.Preconditions{UID: &uid}})
+			journey.Finish(trace.Response{Code: 200})
+			if why := revisions.ReplaceAllString(journey.Record().Steps[0].Why, "${1}R"); why != test.why {
+				t.Errorf("%q", why)
+			}
+			if test.fails != nil {
+				if err == nil || !test.fails(err) {
+					t.Errorf("got %v", err)
+				}
+				if after := read(); !equality.Semantic.DeepEqual(after, want) {
+					t.Errorf("there is %v", after)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if revisionOf(&out) <= revisionOf(want) {
+				t.Errorf("deleted at %d, it was at %d", revisionOf(&out), revisionOf(want))
+			}
+			want.SetResourceVersion(out.GetResourceVersion())
+			if !equality.Semantic.DeepEqual(&out, want) {
+				t.Errorf("got %v, want %v", out, want)
+			}
+			if after := read(); len(after.Object) > 0 {
+				t.Errorf("there is %v", after)
+			}
+		})
+	}
+}
+
+var revisions = regexp.MustCompile(`( at )\d+`)
+
+func updateDirectly(t *testing.T, _ *rig, direct store.Interface) {
+	err := direct.GuaranteedUpdate(t.Context(), key("ns", "lost"), &unstructured.Unstructured{},
+		func(runtime.Object, store.ResponseMeta) (runtime.Object, *uint64, error) {
+			return panda("ns", "lost", "green"), nil, nil
+		}, store.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func deleteDirectly(t *testing.T, _ *rig, direct store.Interface) {
+	if err := direct.Delete(t.Context(), key("ns", "lost"), &unstructured.Unstructured{}, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func replaceDirectly(t *testing.T, r *rig, direct store.Interface) {
+	deleteDirectly(t, r, direct)
+	other := panda("ns", "lost", "red")
+	other.SetUID("other")
+	if err := direct.Create(t.Context(), key("ns", "lost"), other, nil, 0); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -73,7 +73,7 @@ func (c *Cacher) GetEncoded(ctx context.Context, key string, opts store.GetOptio
 	} else {
 		step.Why(cachedAtLeast, minimum, seen)
 	}
-	return c.found(ctx, step, key, obj, seen, opts)
+	return c.answerFromCache(ctx, step, key, obj, seen, opts)
 }
 
 var (
@@ -109,14 +109,14 @@ func (c *Cacher) getLatest(ctx context.Context, step *trace.Step, key string, op
 	switch {
 	case revision == 0:
 		step.Why(keyIsEmpty)
-		return c.found(ctx, step, key, nil, at, opts)
+		return c.answerFromCache(ctx, step, key, nil, at, opts)
 	case cached != nil && cached.Revision() == revision:
 		step.Why(cachedAtRevision, revision)
-		return c.found(ctx, step, key, cached, at, opts)
+		return c.answerFromCache(ctx, step, key, cached, at, opts)
 	case cached != nil && cached.Revision() > revision:
 		// It was written after etcd answered: a newer state will do.
 		step.Why(cachedNewer, revision, cached.Revision())
-		return c.found(ctx, step, key, cached, at, opts)
+		return c.answerFromCache(ctx, step, key, cached, at, opts)
 	}
 	step.Why(keyNotCachedYet, revision)
 	return c.fromStorage(ctx, key, opts)
@@ -135,8 +135,8 @@ var cacheUnreadable = trace.Because("cache-unreadable",
 	"the cache can't read the object: went to etcd, which says why",
 	"缓存无法读取该对象：改读 etcd，由它说明原因")
 
-// found answers with a cached object, or with its absence.
-func (c *Cacher) found(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64,
+// answerFromCache answers with a cached object, or with its absence.
+func (c *Cacher) answerFromCache(ctx context.Context, step *trace.Step, key string, obj *object.Encoded, seen int64,
 	opts store.GetOptions) (*object.Encoded, error) {
 	if obj != nil && obj.Err() != nil {
 		step.Why(cacheUnreadable)

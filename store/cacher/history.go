@@ -26,8 +26,8 @@ type event struct {
 	gone atomic.Pointer[object.Encoded]
 }
 
-// deleted is the last state of an object that is deleted, or no longer selected, at the revision of that.
-func (e *event) deleted() *object.Encoded {
+// lastState is the last state of an object that is deleted, or no longer selected, at the revision of that.
+func (e *event) lastState() *object.Encoded {
 	if gone := e.gone.Load(); gone != nil {
 		return gone
 	}

@@ -71,7 +71,7 @@ func (c *Cacher) Inspect() Inspection {
 		return true
 	})
 	i.Items = t.Len()
-	known, since := c.revisions.known()
+	known, since := c.revisions.latest()
 	i.EtcdRevision = max(known, i.Revision)
 	if i.State == Fresh && isBehind(i.Revision, known, since) {
 		i.State, i.Since = Lagging, since
@@ -90,7 +90,7 @@ func isBehind(revision, known int64, since time.Time) bool {
 
 // Lags says whether the cache follows etcd and is behind, without being held back.
 func (c *Cacher) Lags() bool {
-	known, since := c.revisions.known()
+	known, since := c.revisions.latest()
 	return c.late.Load() == nil && c.state.get().State == Fresh && isBehind(c.watchCache.revision.Load(), known, since)
 }
 
@@ -172,7 +172,7 @@ var ErrNotFresh = errors.New("nothing can be compared until it is fresh again")
 // CheckConsistency reads all objects from etcd and compares them with the cache at the same revision.
 func (c *Cacher) CheckConsistency(ctx context.Context) (result *Consistency, err error) {
 	status := "error"
-	defer func() { c.metrics.Checked(status) }()
+	defer func() { c.metrics.CountCheck(status) }()
 	if now := c.state.get(); now.State != Fresh {
 		err := fmt.Errorf("the cache of %s is %s: %w", c.config.GroupResource, now.State, ErrNotFresh)
 		if now.Err != nil {

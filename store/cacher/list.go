@@ -117,15 +117,15 @@ func (l *listing) moment(ctx context.Context) error {
 		return c.tooLarge(ctx, minimum)
 	}
 	if minimum == 0 {
-		l.served(listedAny)
+		l.noteReason(listedAny)
 	} else {
-		l.served(listedAtLeast, minimum)
+		l.noteReason(listedAtLeast, minimum)
 	}
 	return err
 }
 
-// served notes the reason of a list that the cache answers.
-func (l *listing) served(why trace.Reason, given ...int64) {
+// noteReason notes the reason of a list that the cache answers.
+func (l *listing) noteReason(why trace.Reason, given ...int64) {
 	if l.step.Recording() {
 		l.why, l.given = why, slices.Clone(given)
 	}
@@ -182,13 +182,13 @@ func (l *listing) latest(ctx context.Context) (err error) {
 	}
 	switch caughtUp := seen < revision; {
 	case caughtUp && shared:
-		l.served(listedCaughtUpShared, revision, seen)
+		l.noteReason(listedCaughtUpShared, revision, seen)
 	case caughtUp:
-		l.served(listedCaughtUp, revision, seen)
+		l.noteReason(listedCaughtUp, revision, seen)
 	case shared:
-		l.served(listedLatestShared, revision)
+		l.noteReason(listedLatestShared, revision)
 	default:
-		l.served(listedLatest, revision)
+		l.noteReason(listedLatest, revision)
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (l *listing) atExactly(ctx context.Context) error {
 		return nil
 	}
 	l.revision = l.exact
-	l.served(listedExactly, l.exact)
+	l.noteReason(listedExactly, l.exact)
 	return nil
 }
 

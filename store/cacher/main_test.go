@@ -91,7 +91,7 @@ func open(t testing.TB, client *clientv3.Client, prefix string) cacher.Storage {
 // openWith is open with a transformer of stored values, nil for none.
 func openWith(t testing.TB, client *clientv3.Client, prefix string, transformer transform.Transformer) cacher.Storage {
 	t.Helper()
-	compactor := etcd3.StartCompactor(client, 0, nil)
+	compactor := etcd3.StartCompactor(client, 0, nil, nil)
 	t.Cleanup(compactor.Stop)
 	raw, err := etcd3.New(etcd3.Options{
 		Client: etcd3.NewClient(client), Compactor: compactor, Codec: codec, NewFunc: newPanda,
@@ -148,12 +148,11 @@ func (r *rig) create(t testing.TB, ns, name, color string) *unstructured.Unstruc
 func (r *rig) update(t testing.TB, ns, name, color string) *unstructured.Unstructured {
 	t.Helper()
 	out := &unstructured.Unstructured{}
-	err := r.cached.GuaranteedUpdate(t.Context(), key(ns, name), out, false, nil,
-		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
-			next := panda(ns, name, color)
-			_ = unstructured.SetNestedField(next.Object, fmt.Sprint(time.Now().UnixNano()), "spec", "at")
-			return next, nil, nil
-		}, nil)
+	err := r.cached.GuaranteedUpdate(t.Context(), key(ns, name), out, func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+		next := panda(ns, name, color)
+		_ = unstructured.SetNestedField(next.Object, fmt.Sprint(time.Now().UnixNano()), "spec", "at")
+		return next, nil, nil
+	}, store.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +162,7 @@ func (r *rig) update(t testing.TB, ns, name, color string) *unstructured.Unstruc
 func (r *rig) delete(t testing.TB, ns, name string) *unstructured.Unstructured {
 	t.Helper()
 	out := &unstructured.Unstructured{}
-	if err := r.cached.Delete(t.Context(), key(ns, name), out, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+	if err := r.cached.Delete(t.Context(), key(ns, name), out, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -188,7 +187,7 @@ func names(list *unstructured.UnstructuredList) (names []string) {
 // next is the next event of a watch.
 func next(t testing.TB, w watch.Interface) watch.Event {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	select {
 	case e, ok := <-w.ResultChan():

@@ -17,10 +17,10 @@ import (
 // atomic load. All fields are atomic: there is no lock.
 type marks struct {
 	marked atomic.Int64 // up to this revision
-	notes  [maxWritten]atomic.Pointer[trace.Waiting]
+	notes  [maxWritten]atomic.Pointer[trace.Marker]
 }
 
-func (m *marks) note(revision int64) *atomic.Pointer[trace.Waiting] {
+func (m *marks) note(revision int64) *atomic.Pointer[trace.Marker] {
 	return &m.notes[revision%maxWritten]
 }
 
@@ -29,7 +29,7 @@ func (c *Cacher) await(ctx context.Context, revision int64) {
 	if !c.begun.Load() {
 		return // it follows nothing, and will not see the event
 	}
-	waiting := trace.Await(ctx, revision)
+	waiting := trace.NewMarker(ctx, revision)
 	if waiting == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (m *marks) forget(revision int64) {
 }
 
 // tell is called when all of the event's moments are known.
-func (e *event) tell(waiting *trace.Waiting) {
+func (e *event) tell(waiting *trace.Marker) {
 	waiting.Mark(steps.CacherReflect, e.at)
 	waiting.Mark(steps.CacherProcessEvent, e.processed)
 	waiting.Mark(steps.CacherDispatch, e.dispatched)

@@ -35,12 +35,12 @@ func TestWritesAreMarked(t *testing.T) {
 				same := func(runtime.Object, store.ResponseMeta) (runtime.Object, *uint64, error) {
 					return panda("ns", name, "blue"), nil, nil
 				}
-				note(r.cached.GuaranteedUpdate(ctx, key("ns", name), out, false, nil, same, nil))
+				note(r.cached.GuaranteedUpdate(ctx, key("ns", name), out, same, store.UpdateOptions{}))
 				// What writes nothing makes no event.
-				if err := r.cached.GuaranteedUpdate(ctx, key("ns", name), out, false, nil, same, nil); err != nil {
+				if err := r.cached.GuaranteedUpdate(ctx, key("ns", name), out, same, store.UpdateOptions{}); err != nil {
 					t.Error(err)
 				}
-				note(r.cached.Delete(ctx, key("ns", name), out, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}))
+				note(r.cached.Delete(ctx, key("ns", name), out, store.ValidateAllObjectFunc, store.DeleteOptions{}))
 				j.Finish(trace.Response{Code: 200})
 				until(t, "all is marked", func() bool { return len(j.Record().Marks) >= 9 })
 				marked(t, j.Record().Marks, revisions)

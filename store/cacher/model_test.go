@@ -202,7 +202,7 @@ func (m *model) run(t *testing.T, d time.Duration, faults ...func(context.Contex
 
 // finish waits until the log is complete, and checks that the cache is what etcd is.
 func (m *model) finish(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	report, err := m.cacher.CheckConsistency(ctx)
 	for err != nil {
@@ -323,12 +323,15 @@ func (m *model) write(ctx context.Context, random *rand.Rand, s store.Interface)
 	var err error
 	switch random.IntN(4) {
 	case 0:
-		err = s.Delete(ctx, key(ns, name), out, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{})
+		var opts store.DeleteOptions
+		if read := newPanda(); random.IntN(2) == 0 && s.Get(ctx, key(ns, name), store.GetOptions{ResourceVersion: "0"}, read) == nil {
+			opts.Suggestion = read // which may be older than the cache is by then
+		}
+		err = s.Delete(ctx, key(ns, name), out, store.ValidateAllObjectFunc, opts)
 	case 1:
 		err = s.Create(ctx, key(ns, name), obj, out, 0)
 	default:
-		err = s.GuaranteedUpdate(ctx, key(ns, name), out, true, nil,
-			func(runtime.Object, store.ResponseMeta) (runtime.Object, *uint64, error) { return obj, nil, nil }, nil)
+		err = s.GuaranteedUpdate(ctx, key(ns, name), out, func(runtime.Object, store.ResponseMeta) (runtime.Object, *uint64, error) { return obj, nil, nil }, store.UpdateOptions{IgnoreNotFound: true})
 	}
 	if err == nil {
 		m.commit(revisionOf(out))
@@ -550,7 +553,7 @@ func (m *model) isWatch(what string, events []watch.Event, from int64, initial b
 			return nil // it ended before the state was complete
 		}
 		end := events[0]
-		if ends, _ := store.HasInitialEventsEndBookmarkAnnotation(end.Object); end.Type != watch.Bookmark || !ends {
+		if end.Type != watch.Bookmark || end.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
 			return fmt.Errorf("%s: the state ends with %s", what, end.Type)
 		}
 		from, events = revisionOf(end.Object), events[1:]

@@ -151,7 +151,7 @@ func (p *past) read() {
 
 // begin chooses the next read; nil if none is due.
 func (p *past) begin() *pastRead {
-	since, events, bytes := p.cacher.watchCache.kept()
+	since, events, bytes := p.cacher.watchCache.historyExtent()
 	follows, state := p.cacher.follows.Load(), p.cacher.state.get().State
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,8 +322,8 @@ type position struct {
 	key      string
 }
 
-// behind is the position behind an event.
-func behind(e *event) position {
+// positionAfter is the position behind an event.
+func positionAfter(e *event) position {
 	if e.more {
 		return position{e.revision, e.key}
 	}

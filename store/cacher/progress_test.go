@@ -78,7 +78,7 @@ func TestSuggestionOfAnEmptyCache(t *testing.T) {
 	c.state.init()
 	ctx, j := trace.NewRecorder("p", trace.DefaultLimits).Begin(t.Context(), trace.Request{})
 	_, step := trace.Start(ctx, steps.CacherUpdate, "/pandas/a")
-	if obj := c.suggestion(step, "/pandas/a"); obj != nil {
+	if obj := c.suggestion(step, "/pandas/a", nil); obj != nil {
 		t.Errorf("it proposes %v", obj)
 	}
 	step.End(nil)

@@ -8,7 +8,7 @@ func Reasons() []trace.Reason {
 		cacheBehind, cacheFirstRead, cacheNotReady, cacheRefilled, cacheUnreadable, cachedAny, cachedAtLeast,
 		cachedAtRevision, cachedNewer, exactBehind, exactCompacted, exactForgotten, keyIsEmpty, keyNotCachedYet,
 		latestBehind, latestNotReady, listedAny, listedAtLeast, listedCaughtUp, listedCaughtUpShared, listedExactly,
-		listedLatest, listedLatestShared, suggestionCached, suggestionMissing, suggestionUnready, watchFromEtcd,
-		watchFromHistory, watchFromNow, watchFromState, watchRefused, watchUncached,
+		listedLatest, listedLatestShared, suggestionAgrees, suggestionAhead, suggestionBehind, suggestionCached,
+		suggestionMissing, suggestionUnready, watchFromEtcd, watchFromHistory, watchFromNow, watchFromState, watchRefused, watchUncached,
 	}
 }

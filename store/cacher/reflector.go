@@ -38,7 +38,7 @@ func (c *Cacher) reflect() {
 		if c.ctx.Err() != nil {
 			return
 		}
-		c.metrics.Failed()
+		c.metrics.CountFailure()
 		c.log.Warn("the watch cache can't follow etcd, and tries again",
 			"resource", c.config.GroupResource.String(), "state", c.state.get().State.String(), "error", err)
 		sleep(c.ctx, retry+rand.N(retry))
@@ -108,7 +108,7 @@ func (c *Cacher) fill(ctx context.Context) error {
 		return revision
 	})
 	c.state.set(Fresh, nil)
-	c.metrics.Filled(time.Since(start))
+	c.metrics.CountFill(time.Since(start))
 	if c.outdated() {
 		return errOtherKeys
 	}
@@ -208,7 +208,7 @@ func (c *Cacher) sameHistory(ctx context.Context) (same bool, err error) {
 // receive takes what etcd sent. leave gives up its watch.
 func (c *Cacher) receive(changes store.Changes, leave func(error)) error {
 	if c.config.Control.Active() {
-		if err := c.disturbed(changes, leave); err != nil {
+		if err := c.applyDisturbances(changes, leave); err != nil {
 			return err
 		}
 	} else {
@@ -225,7 +225,7 @@ func (c *Cacher) receive(changes store.Changes, leave func(error)) error {
 
 // process makes changes part of the cache.
 func (c *Cacher) process(changes store.Changes) []*event {
-	now := trace.At(steps.CacherReflect)
+	now := trace.MarkTime(steps.CacherReflect)
 	for i := range changes.Changes {
 		change := &changes.Changes[i]
 		if own := c.written.take(change.Key, change.Revision); own != nil && change.Object != nil {

@@ -168,7 +168,7 @@ func TestReconnectKeepsWatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 1 {
-			if err := direct.Delete(t.Context(), key("ns", "a"), &unstructured.Unstructured{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+			if err := direct.Delete(t.Context(), key("ns", "a"), &unstructured.Unstructured{}, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -87,14 +87,14 @@ func (w *watchCache) replace(objects []*object.Encoded, revision int64) {
 	w.revision.Store(revision)
 	w.mu.Unlock()
 	w.metrics.At(revision)
-	w.waiting.reached(revision)
+	w.waiting.wake(revision)
 }
 
 // processEvent makes changes part of the state, all of them at once, and returns their events. Changes that have been
 // seen before are left out.
 func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event {
 	events := make([]*event, 0, len(changes.Changes))
-	now := trace.At(steps.CacherProcessEvent)
+	now := trace.MarkTime(steps.CacherProcessEvent)
 	w.mu.Lock()
 	seen := w.revision.Load()
 	capacity := cap(w.history.events)
@@ -133,7 +133,7 @@ func (w *watchCache) processEvent(changes store.Changes, at time.Time) []*event 
 	w.metrics.EventsReceived.Add(float64(len(changes.Changes)))
 	if changes.Revision > seen {
 		w.metrics.At(changes.Revision)
-		w.waiting.reached(changes.Revision)
+		w.waiting.wake(changes.Revision)
 	}
 	return events
 }
@@ -286,7 +286,7 @@ type waiter struct {
 	ready    chan struct{}
 }
 
-func (w *waiters) reached(revision int64) {
+func (w *waiters) wake(revision int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kept := w.list[:0]
@@ -346,14 +346,14 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 	w.waiting.list = append(w.waiting.list, waiter{revision, ready})
 	w.waiting.mu.Unlock()
 	if seen := w.revision.Load(); seen >= revision {
-		w.waiting.reached(seen) // it came meanwhile
+		w.waiting.wake(seen) // it came meanwhile
 	}
 	w.wake()
 	timeout := time.NewTimer(w.waitLimit)
 	defer timeout.Stop()
 	select {
 	case <-ready:
-		w.metrics.Waited(time.Since(start))
+		w.metrics.ObserveWait(time.Since(start))
 		return nil
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -363,7 +363,7 @@ func (w *watchCache) waitUntilFresh(ctx context.Context, revision int64) (err er
 		err = notSeen{revision, w.revision.Load()}
 	}
 	w.waiting.leave(ready)
-	w.metrics.Waited(time.Since(start))
+	w.metrics.ObserveWait(time.Since(start))
 	return err
 }
 
@@ -392,8 +392,8 @@ func (w *watchCache) readHistory(seq int64, buf []*event) (n int, ok bool) {
 	return w.history.read(seq, buf)
 }
 
-// kept says after which revision the history has all events, and how much of them.
-func (w *watchCache) kept() (since int64, events, bytes int) {
+// historyExtent says after which revision the history has all events, and how much of them.
+func (w *watchCache) historyExtent() (since int64, events, bytes int) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.history.since, w.history.len(), w.history.bytes

@@ -13,42 +13,38 @@ import (
 )
 
 // GuaranteedUpdate is the storage's, which tries the cached object first.
-func (c *Cacher) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, suggestion runtime.Object) error {
-	_, err := c.update(ctx, key, suggestion, func(ctx context.Context, suggestion runtime.Object) (*object.Encoded, error) {
-		return nil, c.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, suggestion)
+func (c *Cacher) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, tryUpdate store.UpdateFunc,
+	opts store.UpdateOptions) error {
+	_, err := c.update(ctx, key, opts, func(ctx context.Context, opts store.UpdateOptions) (*object.Encoded, error) {
+		return nil, c.Storage.GuaranteedUpdate(ctx, key, destination, tryUpdate, opts)
 	})
 	return err
 }
 
 // UpdateEncoded is the storage's, which tries the cached object first.
-func (c *Cacher) UpdateEncoded(ctx context.Context, key string, ignoreNotFound bool, preconditions *store.Preconditions,
-	tryUpdate store.UpdateFunc, suggestion runtime.Object) (*object.Encoded, error) {
-	return c.update(ctx, key, suggestion, func(ctx context.Context, suggestion runtime.Object) (*object.Encoded, error) {
-		return c.Storage.UpdateEncoded(ctx, key, ignoreNotFound, preconditions, tryUpdate, suggestion)
+func (c *Cacher) UpdateEncoded(ctx context.Context, key string, tryUpdate store.UpdateFunc,
+	opts store.UpdateOptions) (*object.Encoded, error) {
+	return c.update(ctx, key, opts, func(ctx context.Context, opts store.UpdateOptions) (*object.Encoded, error) {
+		return c.Storage.UpdateEncoded(ctx, key, tryUpdate, opts)
 	})
 }
 
-// update calls write with the cached object as suggestion, if there is one.
-func (c *Cacher) update(ctx context.Context, key string, suggestion runtime.Object,
-	write func(context.Context, runtime.Object) (*object.Encoded, error)) (_ *object.Encoded, err error) {
+// update calls write with the state that it should try first, if one is known.
+func (c *Cacher) update(ctx context.Context, key string, opts store.UpdateOptions,
+	write func(context.Context, store.UpdateOptions) (*object.Encoded, error)) (_ *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, steps.CacherUpdate, key)
 	defer step.End(&err)
-	if cached := c.suggestion(step, key); cached != nil {
-		suggestion = cached
-	}
-	return write(ctx, suggestion)
+	opts.Suggestion = c.suggestion(step, key, opts.Suggestion)
+	return write(ctx, opts)
 }
 
-// Delete is the storage's, which tries the cached object first.
-func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
-	validate store.ValidateObjectFunc, suggestion runtime.Object, opts store.DeleteOptions) (err error) {
+// Delete is the storage's, which first tries the newest state that is known: the cached object, or the caller's.
+func (c *Cacher) Delete(ctx context.Context, key string, out runtime.Object, validate store.ValidateObjectFunc,
+	opts store.DeleteOptions) (err error) {
 	ctx, step := trace.Start(ctx, steps.CacherDelete, key)
 	defer step.End(&err)
-	if cached := c.suggestion(step, key); cached != nil {
-		suggestion = cached
-	}
-	if err := c.Storage.Delete(ctx, key, out, preconditions, validate, suggestion, opts); err != nil {
+	opts.Suggestion = c.suggestion(step, key, opts.Suggestion)
+	if err := c.Storage.Delete(ctx, key, out, validate, opts); err != nil {
 		return err
 	}
 	if revision, err := c.Versioner().ObjectResourceVersion(out); err == nil && revision > 0 {
@@ -67,23 +63,51 @@ var (
 	suggestionCached = trace.Because("suggestion-cached",
 		"the cache has the object at {revision}: that is tried first, which saves a read",
 		"缓存中有该对象的修订版本 {revision}：先用它尝试，省去一次读")
+	suggestionAgrees = trace.Because("suggestion-agrees",
+		"the caller has the object at {revision}, and so has the cache: the caller's is tried first, which saves a read",
+		"调用方有该对象的修订版本 {revision}，缓存也是：先用调用方的对象尝试，省去一次读")
+	suggestionAhead = trace.Because("suggestion-ahead",
+		"the caller has the object at {revision}, which the {state:word} cache lacks: the caller's is tried first, which saves a read",
+		"调用方有该对象的修订版本 {revision}，缓存（状态为 {state:word}）中没有：先用调用方的对象尝试，省去一次读")
+	suggestionBehind = trace.Because("suggestion-behind",
+		"the caller has the object at {revision}, the cache at {cache} by now: the cached one is tried first, which saves a read",
+		"调用方有该对象的修订版本 {revision}，缓存已到 {cache}：先用缓存的对象尝试，省去一次读")
 )
 
-// suggestion returns the cached object that a write should try first, nil if there is none.
-func (c *Cacher) suggestion(step *trace.Step, key string) *object.Encoded {
+// suggestion returns the state that a write should try first: the object that the caller has read, unless the cache has
+// a newer one. It returns nil if there is neither.
+func (c *Cacher) suggestion(step *trace.Step, key string, read runtime.Object) runtime.Object {
 	c.sayLate(step)
+	var revision int64
+	if read != nil {
+		if known, err := c.Versioner().ObjectResourceVersion(read); err == nil {
+			revision = int64(known)
+		}
+	}
 	state := c.state.get().State
-	if state == Uninitialized {
+	var cached *object.Encoded
+	if state != Uninitialized {
+		cached = c.latest(key)
+	}
+	switch {
+	case revision > 0 && (cached == nil || cached.Revision() < revision):
+		step.WhyText(suggestionAhead, state.String(), revision)
+		return read
+	case cached == nil && state == Uninitialized:
 		step.WhyText(suggestionUnready, state.String())
 		return nil
-	}
-	obj := c.latest(key)
-	if obj == nil {
+	case cached == nil:
 		step.Why(suggestionMissing)
 		return nil
+	case revision == 0:
+		step.Why(suggestionCached, cached.Revision())
+	case revision == cached.Revision():
+		step.Why(suggestionAgrees, revision)
+		return read
+	default:
+		step.Why(suggestionBehind, revision, cached.Revision())
 	}
-	step.Why(suggestionCached, obj.Revision())
-	return obj
+	return cached
 }
 
 // wrote is called with each object that this process writes, before or after its event comes.

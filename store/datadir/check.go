@@ -49,7 +49,10 @@ func Check(dir string) (state State, err error) {
 	last := all[len(all)-1]
 	end, err := state.readLast(last)
 	if err != nil {
-		return state, &Damage{Dir: dir, File: last.path, What: err.Error(), Saved: state.Database.saved(state.Database.Index, state.Last)}
+		return state, &Damage{
+			Dir: dir, File: last.path, What: err.Error(),
+			Saved: state.Database.savedText(state.Database.Index, state.Last),
+		}
 	}
 	return state, state.tooShort(dir, last.path, fmt.Sprintf("it ends at byte %d with entry %d", end, state.Last))
 }
@@ -61,7 +64,7 @@ func (s *State) tooShort(dir, file, what string) error {
 		return nil
 	}
 	what += fmt.Sprintf(", and the database has entry %d", s.Database.Index)
-	return &Damage{Dir: dir, File: file, What: what, Saved: s.Database.saved(0, 0)}
+	return &Damage{Dir: dir, File: file, What: what, Saved: s.Database.savedText(0, 0)}
 }
 
 // readLast reads the last segment as etcd does. etcd truncates it behind the last readable record.

@@ -19,8 +19,8 @@ func (d *Damage) Error() string {
 		d.File, d.What, d.Saved, d.Dir, filepath.Clean(d.Dir)+"-salvaged")
 }
 
-// saved says what can be read: the database, and the part of the log that continues it.
-func (d Database) saved(from, to uint64) string {
+// savedText says what can be read: the database, and the part of the log that continues it.
+func (d Database) savedText(from, to uint64) string {
 	text := fmt.Sprintf("all up to revision %d", d.Revision)
 	if d.Revision == 0 {
 		text = "nothing of the database"

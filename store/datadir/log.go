@@ -179,20 +179,20 @@ func Explain(dir string) *Damage {
 		return nil
 	}
 	if len(log.Gaps) == 0 {
-		return lacking(dir, state.Database, log, c)
+		return missingDatabase(dir, state.Database, log, c)
 	}
 	gap := log.Gaps[0]
 	return &Damage{
 		Dir: dir, File: gap.File, What: fmt.Sprintf("it has %s at byte %d, after entry %d", gap.What, gap.Offset, gap.After),
-		Saved: state.Database.saved(c.From, c.Last),
+		Saved: state.Database.savedText(c.From, c.Last),
 	}
 }
 
-// lacking explains an empty or missing database that the log believes to be full.
-func lacking(dir string, d Database, log *Log, c Continuation) *Damage {
+// missingDatabase explains an empty or missing database that the log believes to be full.
+func missingDatabase(dir string, d Database, log *Log, c Continuation) *Damage {
 	if d.Index != 0 || log.Snapshot == 0 {
 		return nil
 	}
 	what := fmt.Sprintf("it is missing or empty, and the log says that it has entry %d", log.Snapshot)
-	return &Damage{Dir: dir, File: DatabasePath(dir), What: what, Saved: d.saved(0, c.Last)}
+	return &Damage{Dir: dir, File: DatabasePath(dir), What: what, Saved: d.savedText(0, c.Last)}
 }

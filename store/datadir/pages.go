@@ -139,34 +139,41 @@ func (p *Pages) readMeta() error {
 	return nil
 }
 
+// pageData is a page with its overflow, or the page inside a small bucket.
+type pageData []byte
+
+func (d pageData) flags() uint16 { return binary.LittleEndian.Uint16(d[8:]) }
+
+func (d pageData) count() int { return int(binary.LittleEndian.Uint16(d[10:])) }
+
 // page reads a page with its overflow.
-func (p *Pages) page(id uint64, depth int) (data []byte, flags, count uint16, err error) {
+func (p *Pages) page(id uint64, depth int) (pageData, error) {
 	if id >= p.high {
-		return nil, 0, 0, fmt.Errorf("page %d is beyond the last", id)
+		return pageData{}, fmt.Errorf("page %d is beyond the last", id)
 	}
 	if depth > deepest || p.visited[id/64]&(1<<(id%64)) != 0 {
-		return nil, 0, 0, fmt.Errorf("page %d belongs to two others", id)
+		return pageData{}, fmt.Errorf("page %d belongs to two others", id)
 	}
 	p.visited[id/64] |= 1 << (id % 64)
 	header := p.buffer(depth, p.pageSize)
 	if _, err := p.file.ReadAt(header, int64(id)*p.pageSize); err != nil {
-		return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+		return pageData{}, fmt.Errorf("page %d: %w", id, noEOF(err))
 	}
 	if got := binary.LittleEndian.Uint64(header); got != id {
-		return nil, 0, 0, fmt.Errorf("page %d holds something else", id)
+		return pageData{}, fmt.Errorf("page %d holds something else", id)
 	}
 	length := (int64(binary.LittleEndian.Uint32(header[12:])) + 1) * p.pageSize
 	if int64(id)*p.pageSize+length > p.size || length > longestPage {
-		return nil, 0, 0, fmt.Errorf("page %d: the file ends before", id)
+		return pageData{}, fmt.Errorf("page %d: the file ends before", id)
 	}
-	data = header
+	data := header
 	if length > p.pageSize {
 		data = p.buffer(depth, length)
 		if _, err := p.file.ReadAt(data, int64(id)*p.pageSize); err != nil {
-			return nil, 0, 0, fmt.Errorf("page %d: %w", id, noEOF(err))
+			return pageData{}, fmt.Errorf("page %d: %w", id, noEOF(err))
 		}
 	}
-	return data, binary.LittleEndian.Uint16(header[8:]), binary.LittleEndian.Uint16(header[10:]), nil
+	return pageData(data), nil
 }
 
 func (p *Pages) buffer(depth int, length int64) []byte {
@@ -191,15 +198,16 @@ type element struct {
 }
 
 // elements parses a page. Keys that do not ascend show that it is damaged.
-func elements(data []byte, flags, count uint16) (out []element, err error) {
+func elements(data pageData) (out []element, err error) {
+	flags, count := data.flags(), data.count()
 	if flags != branchPage && flags != leafPage {
 		return nil, fmt.Errorf("it is of kind %#x", flags)
 	}
-	if pageHeadBytes+int(count)*elementBytes > len(data) {
+	if pageHeadBytes+count*elementBytes > len(data) {
 		return nil, errors.New("it has more elements than room")
 	}
 	out = make([]element, 0, count)
-	for i := range int(count) {
+	for i := range count {
 		at := pageHeadBytes + i*elementBytes
 		var e element
 		head, keyBytes, valueBytes, from := data[at:at+elementBytes], uint32(0), uint32(0), uint32(0)
@@ -240,13 +248,12 @@ func (p *Pages) Buckets(begin func(bucket string) error, visit func(bucket strin
 			return p.walk(name, root, nil, nil, bucketDepth, leaf)
 		}
 		// A small bucket is stored inline: its only page is the value.
-		page := e.value[elementBytes:]
+		page := pageData(e.value[elementBytes:])
 		if len(page) < pageHeadBytes {
 			p.Lose(name, nil, nil, errors.New("it is too short"))
 			return nil
 		}
-		return p.leaves(name, page, binary.LittleEndian.Uint16(page[8:]), binary.LittleEndian.Uint16(page[10:]), nil, nil, bucketDepth,
-			leaf)
+		return p.leaves(name, page, nil, nil, bucketDepth, leaf)
 	})
 }
 
@@ -257,16 +264,16 @@ func (p *Pages) Lose(bucket string, from, to []byte, why error) {
 
 // walk visits the leaves below a page. Their keys must be in [from, to).
 func (p *Pages) walk(bucket string, id uint64, from, to []byte, depth int, leaf func(element) error) error {
-	data, flags, count, err := p.page(id, depth)
+	data, err := p.page(id, depth)
 	if err != nil {
 		p.Lose(bucket, from, to, err)
 		return nil
 	}
-	return p.leaves(bucket, data, flags, count, from, to, depth, leaf)
+	return p.leaves(bucket, data, from, to, depth, leaf)
 }
 
-func (p *Pages) leaves(bucket string, data []byte, flags, count uint16, from, to []byte, depth int, leaf func(element) error) error {
-	all, err := elements(data, flags, count)
+func (p *Pages) leaves(bucket string, data pageData, from, to []byte, depth int, leaf func(element) error) error {
+	all, err := elements(data)
 	if err == nil && len(all) > 0 && (bytes.Compare(all[0].key, from) < 0 || to != nil && bytes.Compare(all[len(all)-1].key, to) >= 0) {
 		err = errors.New("it has keys of another page")
 	}
@@ -275,7 +282,7 @@ func (p *Pages) leaves(bucket string, data []byte, flags, count uint16, from, to
 		return nil
 	}
 	for i, e := range all {
-		if flags == leafPage {
+		if data.flags() == leafPage {
 			err = leaf(e)
 		} else {
 			end := to

@@ -17,7 +17,7 @@ var noBytes = make([]byte, searchBytes)
 // the next one.
 func (r *records) resume(offset, to int64) (ok bool) {
 	window := make([]byte, searchBytes)
-	for offset = aligned(offset); offset < to; {
+	for offset = align(offset); offset < to; {
 		n, err := r.file.ReadAt(window, offset)
 		if err != nil && !errors.Is(err, io.EOF) {
 			// This sector can't be read; later ones may be readable.
@@ -50,7 +50,7 @@ func (r *records) search(data []byte, offset int64) (second int64, sum uint32, o
 	return 0, 0, false
 }
 
-func aligned(offset int64) int64 { return (offset + frameBytes - 1) &^ (frameBytes - 1) }
+func align(offset int64) int64 { return (offset + frameBytes - 1) &^ (frameBytes - 1) }
 
 // plausible says whether a record may begin with these bytes: its frame, its kind, and the tag of its sum.
 func plausible(data []byte, rest int64) bool {

@@ -26,10 +26,10 @@ const SocketName = "etcd.sock"
 const MaxRequestBytes = 8 << 20
 
 const (
-	// One member needs no time to hear from others, so its ticks may be short: it leads 100 ms after its start. Shorter
-	// ones would wake the process more often while it is idle.
-	tickMs     = 20
-	electionMs = 100
+	// Each tick wakes the idle process. One member needs none to be elected ([Server.elect]), and its shortest lease is
+	// of one second with these: it is one and a half of the election's time, rounded up to seconds.
+	tickMs     = 100
+	electionMs = 500
 
 	// quotaBytes is the most that etcd recommends.
 	quotaBytes = 8 << 30

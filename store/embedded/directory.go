@@ -78,9 +78,9 @@ func explain(dir string, err error) error {
 	return err
 }
 
-// damaged explains the error of a start that etcd would have ended the process for. Without a known cause in the
+// damageError explains the error of a start that etcd would have ended the process for. Without a known cause in the
 // directory it returns etcd's error.
-func damaged(dir string, err error) error {
+func damageError(dir string, err error) error {
 	explained := explain(dir, err)
 	if explained != err {
 		return explained

@@ -41,7 +41,7 @@ func TestStartWithoutLeaderIsGivenUp(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "told to stop") {
 			t.Errorf("got %v", err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("it hangs")
 	}
 	if _, err := datadir.ReadDatabase(datadir.DatabasePath(dir)); err != nil {

@@ -95,3 +95,9 @@ func keepForElection(c *embed.Config) {
 		c.SnapshotCount = firstSnapshotEntries
 	}
 }
+
+// dropsFirst tells whether a start with these settings drops the very first entry while raft may look for it. Such an
+// etcd is left to stand for election by its own clock, which looks hundreds of milliseconds later.
+func dropsFirst(c *embed.Config) bool {
+	return c.SnapshotCount == firstSnapshotEntries && c.SnapshotCatchUpEntries > firstSnapshotEntries
+}

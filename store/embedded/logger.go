@@ -14,6 +14,8 @@ import (
 	etcderrors "go.etcd.io/etcd/server/v3/etcdserver/errors"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/kx-apiserver/kx/core/escape"
 )
 
 // faults collects errors that etcd considers fatal. etcd reacts to them by ending the process, or by a panic on a
@@ -188,8 +190,20 @@ func attrs(fields []zapcore.Field) []slog.Attr {
 	for _, field := range fields {
 		field.AddTo(encoded)
 		if value, ok := encoded.Fields[field.Key]; ok {
-			out = append(out, slog.Any(field.Key, value))
+			out = append(out, slog.Any(field.Key, harmless(value)))
 		}
 	}
 	return out
+}
+
+// harmless returns a value without characters that act on a terminal: what etcd logs of a slow request has the key,
+// which a client may have chosen.
+func harmless(value any) any {
+	switch v := value.(type) {
+	case string:
+		return escape.Line(v)
+	case []any, map[string]any:
+		return escape.Line(fmt.Sprint(v))
+	}
+	return value
 }

@@ -12,7 +12,9 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/raft/v3/raftpb"
 )
 
 const (
@@ -22,6 +24,13 @@ const (
 	// on.
 	undoWait = 2 * time.Second
 )
+
+// electInterval is the interval of the attempts of [Server.elect]. The first may come before raft knows that the log is
+// applied.
+const electInterval = 2 * time.Millisecond
+
+// electLimit bounds one attempt.
+const electLimit = time.Second
 
 // startQuietly is the time after which the log calls a start slow.
 const startQuietly = time.Second
@@ -61,8 +70,8 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	return s, nil
 }
 
-// Begin runs an etcd and does not wait for its election, which takes 20 to 100 ms. Requests of its clients wait for
-// that; [Server.Ready] returns its result. ctx bounds only Begin itself.
+// Begin runs an etcd and does not wait for its election. Requests of its clients wait for that; [Server.Ready] returns
+// its result. ctx bounds only Begin itself.
 func Begin(ctx context.Context, config Config) (*Server, error) {
 	faults, quiet := newFaults(), &atomic.Bool{}
 	etcdConfig, err := config.etcdConfig(faults, quiet)
@@ -97,6 +106,9 @@ func Begin(ctx context.Context, config Config) (*Server, error) {
 		closing: make(chan struct{}),
 	}
 	s.watching.Go(s.watch)
+	if config.Cluster == nil && !dropsFirst(etcdConfig) {
+		s.watching.Go(s.elect)
+	}
 	return s, nil
 }
 
@@ -115,7 +127,7 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 		defer func() {
 			if r := recover(); r != nil {
 				err := fmt.Errorf("the data directory is damaged, restore it from a backup or use another one: etcd failed: %v", r)
-				started <- start{nil, damaged(config.Dir, err)}
+				started <- start{nil, damageError(config.Dir, err)}
 			}
 		}()
 		if err := prepareDir(config.Dir); err != nil {
@@ -139,7 +151,7 @@ func startEtcd(ctx context.Context, config *embed.Config, faults *faults) (*embe
 	case s := <-started:
 		return s.etcd, s.err
 	case <-faults.seen:
-		return nil, damaged(config.Dir, faults.err)
+		return nil, damageError(config.Dir, faults.err)
 	case <-ctx.Done():
 		undo(started, faults)
 		return nil, fmt.Errorf("start in %s: %w", config.Dir, context.Cause(ctx))
@@ -241,6 +253,38 @@ func (s *Server) watch() {
 	}
 	close(s.failed)
 	s.errors <- s.err
+}
+
+// stand has a member stand for election, by the message with which a leader hands over to a follower. It has no effect
+// on a member that leads.
+func stand(ctx context.Context, etcd *etcdserver.EtcdServer) error {
+	id := uint64(etcd.MemberID())
+	return etcd.Process(ctx, &raftpb.Message{Type: raftpb.MsgTimeoutNow.Enum(), From: &id, To: &id})
+}
+
+// elect has the only member stand for election as soon as it has applied its log. By itself it waits some ticks for the
+// sign of another leader first.
+func (s *Server) elect() {
+	etcd := s.etcd.Server
+	try := time.NewTicker(electInterval)
+	defer try.Stop()
+	for {
+		if committed := etcd.CommittedIndex(); committed > 0 && etcd.AppliedIndex() >= committed {
+			// After a fault nothing reads the message. After an error etcd stands for election by itself, later.
+			ctx, cancel := context.WithTimeout(context.Background(), electLimit)
+			_ = stand(ctx, etcd)
+			cancel()
+		}
+		select {
+		case <-try.C:
+		case <-etcd.ReadyNotify():
+			return
+		case <-s.failed:
+			return
+		case <-s.closing:
+			return
+		}
+	}
 }
 
 // Client returns a new client that calls this etcd without a socket. Creating one takes a few microseconds. The caller

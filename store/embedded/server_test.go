@@ -344,7 +344,7 @@ func fillDatabase(t *testing.T, dir string) {
 // removeAll removes a directory in which an etcd that could not start still makes the next file of its log.
 func removeAll(t *testing.T, dir string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
 		err := os.RemoveAll(dir)
 		if err == nil {
 			return
@@ -422,7 +422,7 @@ func TestQuietLog(t *testing.T) {
 // TestProgress says that an idle watch is told the revision when somebody asks.
 func TestProgress(t *testing.T) {
 	c := client(t, embedtest.Shared(t))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	put, err := c.Put(ctx, embedtest.Prefix(), "1")
 	if err != nil {

@@ -89,7 +89,7 @@ func TestStarts(t *testing.T) {
 
 // startOnce starts a process that must have as many keys as were written, lets it write n more, and ends it.
 func startOnce(ctx context.Context, dir string, written, n int, kill bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	child := exec.CommandContext(ctx, os.Args[0])
 	child.Env = append(os.Environ(), childDir+"="+dir)

@@ -64,7 +64,7 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		data := fmt.Sprintf("%01024d", names.Add(1))
-		if err := s.GuaranteedUpdate(b.Context(), key("a"), &corev1.ConfigMap{}, false, nil, setData(data), nil); err != nil {
+		if err := s.GuaranteedUpdate(b.Context(), key("a"), &corev1.ConfigMap{}, setData(data), store.UpdateOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func BenchmarkWatch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		data := fmt.Sprintf("%01024d", names.Add(1))
-		if err := s.GuaranteedUpdate(b.Context(), key("a"), &corev1.ConfigMap{}, false, nil, setData(data), nil); err != nil {
+		if err := s.GuaranteedUpdate(b.Context(), key("a"), &corev1.ConfigMap{}, setData(data), store.UpdateOptions{}); err != nil {
 			b.Fatal(err)
 		}
 		if e := <-w.ResultChan(); e.Type != watch.Modified {

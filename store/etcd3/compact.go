@@ -40,10 +40,12 @@ type Compactor interface {
 //	process A                first: key=0   first: key=r0  (gone)
 //	process B                   not first       not first       first: key=r1
 //
-// So history is kept for one interval at least, and for two at most when the process that compacts ends.
+// So history is kept for one interval at least, and for two at most when the process that compacts ends. A process
+// whose pins need the revision leaves the round to the others, which do not know them.
 type PeriodicCompactor struct {
 	client   *clientv3.Client
 	interval time.Duration
+	pins     *Pins
 	log      *slog.Logger
 
 	cancel   context.CancelFunc
@@ -52,13 +54,14 @@ type PeriodicCompactor struct {
 }
 
 // StartCompactor starts to compact every interval, and to watch what others compact; an interval of 0 only watches. Its
-// client stays the caller's. Failures are logged, and tried again an interval later.
-func StartCompactor(client *clientv3.Client, interval time.Duration, log *slog.Logger) *PeriodicCompactor {
+// client stays the caller's. It leaves out the rounds that pins forbid; nil has none. Failures are logged, and tried
+// again an interval later.
+func StartCompactor(client *clientv3.Client, interval time.Duration, pins *Pins, log *slog.Logger) *PeriodicCompactor {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &PeriodicCompactor{client: client, interval: interval, log: log, cancel: cancel}
+	c := &PeriodicCompactor{client: client, interval: interval, pins: pins, log: log, cancel: cancel}
 	if interval > 0 {
 		c.running.Go(func() { c.compact(ctx) })
 	}
@@ -92,6 +95,9 @@ func (c *PeriodicCompactor) compact(ctx context.Context) {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
+		}
+		if c.pins.forbid(revision) {
+			continue // the revision stays the one to compact
 		}
 		var compacted int64
 		var err error

@@ -83,9 +83,9 @@ func TestCompactorCompactsAndSees(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	client := server.Client()
 	write(t, client)
-	compacting := etcd3.StartCompactor(client, time.Millisecond, nil)
-	seeing := etcd3.StartCompactor(client, 0, nil)
-	for deadline := time.Now().Add(time.Minute); compacting.CompactRevision() == 0 || seeing.CompactRevision() == 0; {
+	compacting := etcd3.StartCompactor(client, time.Millisecond, nil, nil)
+	seeing := etcd3.StartCompactor(client, 0, nil, nil)
+	for deadline := time.Now().Add(3 * time.Minute); compacting.CompactRevision() == 0 || seeing.CompactRevision() == 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("compacted %d, seen %d", compacting.CompactRevision(), seeing.CompactRevision())
 		}
@@ -98,11 +98,36 @@ func TestCompactorCompactsAndSees(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
+// TestPins: a compactor leaves what is pinned, until it no longer is.
+func TestPins(t *testing.T) {
+	client := embedtest.New(t).Client()
+	defer func() { _ = client.Close() }()
+	pinned := write(t, client)
+	pins := &etcd3.Pins{}
+	remove := pins.Add(pinned)
+	pins.Add(pinned + 1)() // another one comes and goes
+	compacting := etcd3.StartCompactor(client, time.Millisecond, pins, nil)
+	defer compacting.Stop()
+	for range 200 { // rounds of the compactor
+		write(t, client)
+		if _, err := client.Get(t.Context(), "anything", clientv3.WithRev(pinned)); err != nil {
+			t.Fatalf("revision %d: %v", pinned, err)
+		}
+	}
+	remove()
+	for deadline := time.Now().Add(3 * time.Minute); compacting.CompactRevision() <= pinned; {
+		if time.Now().After(deadline) {
+			t.Fatalf("compacted %d", compacting.CompactRevision())
+		}
+		write(t, client)
+	}
+}
+
 // TestCompactNow compacts beside a compactor, which sees it.
 func TestCompactNow(t *testing.T) {
 	client := embedtest.New(t).Client()
 	defer func() { _ = client.Close() }()
-	seeing := etcd3.StartCompactor(client, 0, nil)
+	seeing := etcd3.StartCompactor(client, 0, nil, nil)
 	defer seeing.Stop()
 	first := write(t, client)
 	last := write(t, client)
@@ -110,7 +135,7 @@ func TestCompactNow(t *testing.T) {
 	if err != nil || done != last {
 		t.Fatalf("compacted %d, want %d: %v", done, last, err)
 	}
-	for deadline := time.Now().Add(time.Minute); seeing.CompactRevision() != last; {
+	for deadline := time.Now().Add(3 * time.Minute); seeing.CompactRevision() != last; {
 		if time.Now().After(deadline) {
 			t.Fatalf("seen %d", seeing.CompactRevision())
 		}

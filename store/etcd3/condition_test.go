@@ -42,7 +42,7 @@ func TestCondition(t *testing.T) {
 				if test.taken { // an update would change what is there
 					return s.Create(ctx, key("new"), configMap("new", "new"), &corev1.ConfigMap{}, 0)
 				}
-				return s.GuaranteedUpdate(ctx, key("new"), &corev1.ConfigMap{}, true, nil, setData("new"), nil)
+				return s.GuaranteedUpdate(ctx, key("new"), &corev1.ConfigMap{}, setData("new"), store.UpdateOptions{IgnoreNotFound: true})
 			},
 		} {
 			t.Run(name+", "+way, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCondition(t *testing.T) {
 					at = revision(out)
 					if changes < test.changes {
 						changes++
-						if err := s.GuaranteedUpdate(t.Context(), key("other"), out, false, nil, setData(string(rune('a'+changes))), nil); err != nil {
+						if err := s.GuaranteedUpdate(t.Context(), key("other"), out, setData(string(rune('a'+changes))), store.UpdateOptions{}); err != nil {
 							t.Fatal(err)
 						}
 					}
@@ -77,7 +77,7 @@ func TestCondition(t *testing.T) {
 				}
 				change()
 				if test.gone {
-					if err := s.Delete(t.Context(), key("other"), &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+					if err := s.Delete(t.Context(), key("other"), &corev1.ConfigMap{}, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -13,7 +13,7 @@
 //	Get                get → TransformFromStorage → decode
 //	GetList            range, page by page → TransformFromStorage → decode → the predicate
 //	GuaranteedUpdate   guess or get → tryUpdate → encode → TransformToStorage → txn(mod = seen) → decode; else again
-//	Delete             guess or get → checks → txn(mod = seen) → decode; else again
+//	Delete             guess or get → checks → txn(mod = seen); else again. What was checked is the answer
 //	Watch              range, for the initial state → etcd's watch → TransformFromStorage → decode → the predicate
 //	GetEncoded …       the same without decode; a cache fills itself by Follow and ReadAll
 //

@@ -38,8 +38,9 @@ func (s *store) writesAgain(data []byte, obj runtime.Object) bool {
 	return err == nil && string(again) == string(data)
 }
 
-// encoded makes an object of a stored value. If that can't be decrypted, the object returns the error to its readers.
-func (s *store) encoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
+// newEncoded makes an object of a stored value. If that can't be decrypted, the object returns the error to its
+// readers.
+func (s *store) newEncoded(ctx context.Context, kv *mvccpb.KeyValue) *object.Encoded {
 	key := string(kv.Key)
 	data, stale, err := s.transformer.TransformFromStorage(ctx, kv.Value, transform.DefaultContext(kv.Key))
 	if err != nil {
@@ -116,7 +117,7 @@ func (s *store) ReadAll(ctx context.Context, key string, pageSize int64, each fu
 			revision = page.Revision
 		}
 		for i, kv := range page.Kvs {
-			each(s.encoded(ctx, kv))
+			each(s.newEncoded(ctx, kv))
 			continueKey = string(kv.Key) + "\x00"
 			page.Kvs[i] = nil
 		}
@@ -185,7 +186,7 @@ func (s *store) changed(ctx context.Context, e *clientv3.Event) storage.Change {
 		change.Key = string(e.Kv.Key)[s.format.KeyPrefix:]
 		return change
 	}
-	change.Object = s.encoded(ctx, e.Kv)
+	change.Object = s.newEncoded(ctx, e.Kv)
 	change.Key = change.Object.Key()
 	return change
 }

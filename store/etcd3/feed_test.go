@@ -16,11 +16,11 @@ import (
 // measureMemory has tests say how much memory this process takes.
 var measureMemory = flag.Bool("memory", false, "also assert how much memory is held: without the race detector, with -parallel 1")
 
-// inUse is how much memory lives, as soon as that is less than most, and at the latest after half a minute.
+// inUse is how much memory lives, as soon as that is less than most, and at the latest after three minutes.
 func inUse(t *testing.T, most int64) int64 {
 	t.Helper()
 	var stats runtime.MemStats
-	for end := time.Now().Add(30 * time.Second); ; {
+	for end := time.Now().Add(3 * time.Minute); ; {
 		runtime.GC()
 		runtime.ReadMemStats(&stats)
 		if int64(stats.HeapAlloc) < most || time.Now().After(end) {

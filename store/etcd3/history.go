@@ -111,7 +111,7 @@ func (h *pastReader) change(ctx context.Context, e *clientv3.Event) (change stor
 	}
 	if prev != nil {
 		if change.Before = h.latest[change.Key]; change.Before == nil || change.Before.Revision() != prev.ModRevision {
-			change.Before = h.store.encoded(ctx, prev)
+			change.Before = h.store.newEncoded(ctx, prev)
 		}
 	}
 	h.latest[change.Key] = change.Object

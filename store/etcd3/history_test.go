@@ -33,7 +33,7 @@ func TestHistory(t *testing.T) {
 	}
 	update := func(name, data string) {
 		out := &corev1.ConfigMap{}
-		if err := s.GuaranteedUpdate(t.Context(), key(name), out, false, nil, setData(data), nil); err != nil {
+		if err := s.GuaranteedUpdate(t.Context(), key(name), out, setData(data), store.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		note(data, out)
@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 	note("other", create(t, other, "x", ""))
 	update("a", "a3")
 	gone := &corev1.ConfigMap{}
-	if err := s.Delete(t.Context(), key("b"), gone, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+	if err := s.Delete(t.Context(), key("b"), gone, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	note("b-", gone)
@@ -149,10 +149,10 @@ func TestEventsWithoutWhatWasBefore(t *testing.T) {
 	s := open(t, client, embedtest.Prefix(), nil)
 	first := create(t, s, "a", "a1")
 	second := &corev1.ConfigMap{}
-	if err := s.GuaranteedUpdate(t.Context(), key("a"), second, false, nil, setData("a2"), nil); err != nil {
+	if err := s.GuaranteedUpdate(t.Context(), key("a"), second, setData("a2"), store.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Delete(t.Context(), key("a"), &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+	if err := s.Delete(t.Context(), key("a"), &corev1.ConfigMap{}, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	events := func() (events []string) {

@@ -68,7 +68,7 @@ func (s *store) sameBytes(ctx context.Context, obj *object.Encoded, revision int
 	if resp.KV == nil {
 		return false, nil
 	}
-	stored := s.encoded(ctx, resp.KV)
+	stored := s.newEncoded(ctx, resp.KV)
 	return stored.Err() != nil || obj.EqualStored(stored.Stored()), nil
 }
 

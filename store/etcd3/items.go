@@ -123,7 +123,7 @@ func (f *longList) items(ctx context.Context) iter.Seq2[runtime.Object, error] {
 func (f *longList) read(ctx context.Context, cost *metrics.ListCost, yield func(runtime.Object, error) bool) {
 	left := f.selected - len(f.listHead.items) // of a list with a limit
 	pager := f.store.pages.pager()
-	unshown := trace.Unrecorded(ctx)
+	unshown := trace.WithoutRecording(ctx)
 	for from := f.rest; ; {
 		page, err := f.store.kv.list(ctx, f.prefix, kubernetes.ListOptions{Revision: f.revision, Limit: pager.limit, Continue: from})
 		if err != nil {

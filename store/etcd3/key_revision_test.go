@@ -29,7 +29,7 @@ func TestKeyRevisionsTogether(t *testing.T) {
 					out := &corev1.ConfigMap{}
 					if n == 0 {
 						out = create(t, s, name, "a")
-					} else if err := s.GuaranteedUpdate(t.Context(), key(name), out, false, nil, setData(fmt.Sprint(n)), nil); err != nil {
+					} else if err := s.GuaranteedUpdate(t.Context(), key(name), out, setData(fmt.Sprint(n)), store.UpdateOptions{}); err != nil {
 						t.Error(err)
 					}
 					_, _ = fmt.Sscan(out.ResourceVersion, &want)

@@ -53,18 +53,17 @@ func TestUpdateSetsTheTTL(t *testing.T) {
 	s, client, prefix := shared(t, nil)
 	create(t, s, "a", "x")
 	ttl := uint64(3600)
-	err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, false, nil,
-		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
-			out, _, err := setData("y")(input, res)
-			return out, &ttl, err
-		}, nil)
+	err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
+		out, _, err := setData("y")(input, res)
+		return out, &ttl, err
+	}, store.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if leaseOf(t, client, prefix+key("a")) == 0 {
 		t.Error("an update with a TTL has no lease")
 	}
-	if err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, false, nil, setData("z"), nil); err != nil {
+	if err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, setData("z"), store.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if lease := leaseOf(t, client, prefix+key("a")); lease != 0 {

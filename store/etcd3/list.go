@@ -205,7 +205,7 @@ func (s *store) getAsList(ctx context.Context, key string, revision int64) (page
 // take adds the objects of a page until the list is full.
 func (l *listing) take(ctx context.Context, kvs []*mvccpb.KeyValue) (full bool, err error) {
 	l.items.expect(len(kvs))
-	shown, unshown := ctx, trace.Unrecorded(ctx)
+	shown, unshown := ctx, trace.WithoutRecording(ctx)
 	for i, kv := range kvs {
 		if l.items.full() {
 			return true, nil

@@ -35,13 +35,13 @@ type pager struct {
 func (p *pages) pager() *pager {
 	limit := int64(firstLimit)
 	if mean := p.meanBytes.Load(); mean > 0 {
-		limit = min(limit, fitting(mean))
+		limit = min(limit, objectsPerPage(mean))
 	}
 	return &pager{resource: p, limit: limit}
 }
 
-// fitting returns how many objects of a size fit into a page.
-func fitting(size int64) int64 {
+// objectsPerPage returns how many objects of a size fit into a page.
+func objectsPerPage(size int64) int64 {
 	// A power of two: it does not change with each object.
 	fit := uint64(pageBytes / size)
 	return min(max(int64(1)<<bits.Len64(fit)>>1, minLimit), maxLimit)
@@ -65,7 +65,7 @@ func (p *pager) observe(kvs []*mvccpb.KeyValue) {
 		return
 	}
 	mean := meanSize(kvs)
-	p.limit = min(2*p.limit, fitting(max(mean, meanSize(kvs[max(len(kvs)-lastFew, 0):]))))
+	p.limit = min(2*p.limit, objectsPerPage(max(mean, meanSize(kvs[max(len(kvs)-lastFew, 0):]))))
 	if known := p.resource.meanBytes.Load(); mean < known {
 		mean = (known + mean) / 2 // pages shrink at once, and grow slowly
 	}

@@ -9,6 +9,6 @@ func Reasons() []trace.Reason {
 		createWithRevision, decodeSpared, deletedUnread, eventNotSelected, keyFreeOtherSame, keyGone, keyMoved, keyTaken, keyUnchanged,
 		keyWasFree, leaseFirst, leaseFull, leaseShared, leaseTooLong, leaseTooShort, noConflict, nothingChanged, otherGone, otherMoved,
 		readAlike, readLatest, readNothing, readNothingAllowed, readOlder, readPages, revisionRead,
-		revisionReadTogether, storedWithOldKey, suggestionRefused, suggestionSame, writeConflict,
+		revisionReadTogether, storedWithOldKey, suggestionRead, suggestionRefused, suggestionSame, writeConflict,
 	}
 }

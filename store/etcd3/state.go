@@ -152,6 +152,19 @@ func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encod
 	return state
 }
 
+// adopt makes a state without bytes of the object that the caller has read and gives away, for a deletion. It returns
+// nil for any other suggestion.
+func (r *stateReader) adopt(suggestion runtime.Object) *objState {
+	if suggestion == nil || r.expectCorrupt || reflect.TypeOf(suggestion) != reflect.PointerTo(r.objType) {
+		return nil
+	}
+	revision, err := r.store.versioner.ObjectResourceVersion(suggestion)
+	if err != nil || revision == 0 {
+		return nil
+	}
+	return &objState{obj: suggestion, meta: storage.ResponseMeta{ResourceVersion: revision}, rev: int64(revision)}
+}
+
 // guess makes a state of an object that the caller believes to be stored. It changes obj and changes it back.
 func (r *stateReader) guess(ctx context.Context, obj runtime.Object) (*objState, error) {
 	versioner := r.store.versioner

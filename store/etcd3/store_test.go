@@ -78,11 +78,11 @@ func TestInvalidKeysReachNothing(t *testing.T) {
 		_, watchErr := s.Watch(t.Context(), bad, store.ListOptions{})
 		for method, err := range map[string]error{
 			"Create":           s.Create(t.Context(), bad, nil, nil, 0),
-			"Delete":           s.Delete(t.Context(), bad, nil, nil, nil, nil, store.DeleteOptions{}),
+			"Delete":           s.Delete(t.Context(), bad, nil, nil, store.DeleteOptions{}),
 			"Watch":            watchErr,
 			"Get":              s.Get(t.Context(), bad, store.GetOptions{}, nil),
 			"GetList":          s.GetList(t.Context(), bad, store.ListOptions{}, nil),
-			"GuaranteedUpdate": s.GuaranteedUpdate(t.Context(), bad, nil, true, nil, nil, nil),
+			"GuaranteedUpdate": s.GuaranteedUpdate(t.Context(), bad, nil, nil, store.UpdateOptions{IgnoreNotFound: true}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("key: %q", bad)) {
 				t.Errorf("%s(%q): %v", method, bad, err)
@@ -116,8 +116,7 @@ func TestTooLarge(t *testing.T) {
 				}
 			}
 			create(t, s, "small", "x")
-			err := s.GuaranteedUpdate(t.Context(), key("small"), &corev1.ConfigMap{}, false, nil,
-				setData(strings.Repeat("x", embedded.MaxRequestBytes)), nil)
+			err := s.GuaranteedUpdate(t.Context(), key("small"), &corev1.ConfigMap{}, setData(strings.Repeat("x", embedded.MaxRequestBytes)), store.UpdateOptions{})
 			if !apierrors.IsRequestEntityTooLargeError(err) {
 				t.Errorf("GuaranteedUpdate: %.300v", err)
 			}
@@ -129,10 +128,9 @@ func TestNothingThatComesInIsChanged(t *testing.T) {
 	s, _, _ := shared(t, nil)
 	created := create(t, s, "a", "x")
 	suggestion := created.DeepCopy()
-	err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, false, nil,
-		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
-			return setData("y")(input.DeepCopyObject(), res)
-		}, suggestion)
+	err := s.GuaranteedUpdate(t.Context(), key("a"), &corev1.ConfigMap{}, func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
+		return setData("y")(input.DeepCopyObject(), res)
+	}, store.UpdateOptions{Suggestion: suggestion})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +204,8 @@ func TestUnreadableIsNamedAndGoes(t *testing.T) {
 		t.Errorf("%d neighbours were listed, want 1", len(list.Items))
 	}
 	for name, err := range map[string]error{
-		"GuaranteedUpdate": wrapped.GuaranteedUpdate(t.Context(), key("b"), &corev1.ConfigMap{}, false, nil, setData("y"), nil),
-		"Delete":           wrapped.Delete(t.Context(), key("b"), &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}),
+		"GuaranteedUpdate": wrapped.GuaranteedUpdate(t.Context(), key("b"), &corev1.ConfigMap{}, setData("y"), store.UpdateOptions{}),
+		"Delete":           wrapped.Delete(t.Context(), key("b"), &corev1.ConfigMap{}, store.ValidateAllObjectFunc, store.DeleteOptions{}),
 	} {
 		if !store.IsInternalError(err) || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", name, err)
@@ -221,7 +219,7 @@ func TestUnreadableIsNamedAndGoes(t *testing.T) {
 		return nil
 	}
 	out := configMap("untouched", "x")
-	err = wrapped.Delete(t.Context(), key("b"), out, nil, validate, nil, store.DeleteOptions{ExpectTransformOrDecodeError: true})
+	err = wrapped.Delete(t.Context(), key("b"), out, validate, store.DeleteOptions{ExpectTransformOrDecodeError: true})
 	if err != nil || out.Name != "untouched" {
 		t.Errorf("Delete: %v, filled %s", err, out.Name)
 	}
@@ -234,7 +232,7 @@ func TestStaleValueIsWrittenAgain(t *testing.T) {
 	update := func() string {
 		t.Helper()
 		out := &corev1.ConfigMap{}
-		if err := s.GuaranteedUpdate(t.Context(), key("a"), out, false, nil, setData("x"), nil); err != nil {
+		if err := s.GuaranteedUpdate(t.Context(), key("a"), out, setData("x"), store.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		return out.ResourceVersion
@@ -283,7 +281,7 @@ func TestValueOfAnotherKeyIsRefused(t *testing.T) {
 	}
 	get := s.Get(t.Context(), key("open"), store.GetOptions{}, &corev1.ConfigMap{})
 	list := s.GetList(t.Context(), "/configmaps/", everything, &corev1.ConfigMapList{})
-	update := s.GuaranteedUpdate(t.Context(), key("open"), &corev1.ConfigMap{}, false, nil, setData("y"), nil)
+	update := s.GuaranteedUpdate(t.Context(), key("open"), &corev1.ConfigMap{}, setData("y"), store.UpdateOptions{})
 	for name, err := range map[string]error{"Get": get, "GetList": list, "GuaranteedUpdate": update} {
 		if !store.IsInternalError(err) || !strings.Contains(err.Error(), prefix+key("open")) {
 			t.Errorf("%s: %v", name, err)
@@ -350,7 +348,7 @@ func TestSizeEstimation(t *testing.T) {
 	if err != nil || stats.ObjectCount != 2 || stats.EstimatedAverageObjectSizeBytes < 2000 || stats.EstimatedAverageObjectSizeBytes > 2200 {
 		t.Errorf("two objects of 1000 and 3000 bytes: %+v, %v", stats, err)
 	}
-	if err := s.Delete(t.Context(), key("b"), &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil, store.DeleteOptions{}); err != nil {
+	if err := s.Delete(t.Context(), key("b"), &corev1.ConfigMap{}, store.ValidateAllObjectFunc, store.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	<-w.ResultChan()
@@ -381,11 +379,10 @@ func TestAnyObject(t *testing.T) {
 		t.Errorf("stored %v, %v", out, err)
 	}
 	destination := &unstructured.Unstructured{}
-	err = s.GuaranteedUpdate(t.Context(), "/things/a", destination, false, nil,
-		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
-			u := input.(*unstructured.Unstructured)
-			return u, nil, unstructured.SetNestedField(u.Object, "big", "spec", "size")
-		}, nil)
+	err = s.GuaranteedUpdate(t.Context(), "/things/a", destination, func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
+		u := input.(*unstructured.Unstructured)
+		return u, nil, unstructured.SetNestedField(u.Object, "big", "spec", "size")
+	}, store.UpdateOptions{})
 	if size, _, _ := unstructured.NestedString(destination.Object, "spec", "size"); err != nil || size != "big" {
 		t.Errorf("updated to %v, %v", destination, err)
 	}

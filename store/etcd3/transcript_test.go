@@ -94,8 +94,7 @@ func (p *performer) perform(ctx context.Context, d *datadriven.TestData) string 
 		if uid := arg(d, "uid"); uid != "" {
 			preconditions = store.NewUIDPreconditions(uid)
 		}
-		err = p.store.Delete(ctx, key(name), out, preconditions, store.ValidateAllObjectFunc, p.suggestion(d, name),
-			store.DeleteOptions{ExpectTransformOrDecodeError: d.HasArg("unreadable")})
+		err = p.store.Delete(ctx, key(name), out, store.ValidateAllObjectFunc, store.DeleteOptions{Preconditions: preconditions, Suggestion: p.suggestion(d, name), ExpectTransformOrDecodeError: d.HasArg("unreadable")})
 	case "watch":
 		return p.watch(ctx, d)
 	case "put":
@@ -122,20 +121,19 @@ func (p *performer) perform(ctx context.Context, d *datadriven.TestData) string 
 
 func (p *performer) update(ctx context.Context, d *datadriven.TestData, name string, out runtime.Object) error {
 	meanwhile := arg(d, "meanwhile")
-	return p.store.GuaranteedUpdate(ctx, key(name), out, false, nil,
-		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
-			if d.HasArg("fail") {
-				return nil, nil, errors.New("not like this")
+	return p.store.GuaranteedUpdate(ctx, key(name), out, func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
+		if d.HasArg("fail") {
+			return nil, nil, errors.New("not like this")
+		}
+		if meanwhile != "" {
+			data := meanwhile
+			meanwhile = ""
+			if err := p.store.GuaranteedUpdate(p.t.Context(), key(name), &corev1.ConfigMap{}, setData(data), store.UpdateOptions{}); err != nil {
+				return nil, nil, err
 			}
-			if meanwhile != "" {
-				data := meanwhile
-				meanwhile = ""
-				if err := p.store.GuaranteedUpdate(p.t.Context(), key(name), &corev1.ConfigMap{}, false, nil, setData(data), nil); err != nil {
-					return nil, nil, err
-				}
-			}
-			return setData(arg(d, "data"))(input, res)
-		}, p.suggestion(d, name))
+		}
+		return setData(arg(d, "data"))(input, res)
+	}, store.UpdateOptions{Suggestion: p.suggestion(d, name)})
 }
 
 func (p *performer) suggestion(d *datadriven.TestData, name string) runtime.Object {
@@ -228,8 +226,8 @@ func (p *performer) next(w watch.Interface) (watch.Event, bool) {
 	select {
 	case e, ok := <-w.ResultChan():
 		return e, ok
-	case <-time.After(time.Minute):
-		p.t.Fatal("no event came in a minute")
+	case <-time.After(3 * time.Minute):
+		p.t.Fatal("no event came in three minutes")
 		return watch.Event{}, false
 	}
 }

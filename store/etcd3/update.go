@@ -15,28 +15,24 @@ import (
 )
 
 // GuaranteedUpdate replaces the object at key by what tryUpdate makes of it, and decodes that into destination.
-func (s *store) GuaranteedUpdate(
-	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) error {
-	_, err := s.update(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+func (s *store) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, tryUpdate storage.UpdateFunc,
+	opts storage.UpdateOptions) error {
+	_, err := s.update(ctx, key, destination, tryUpdate, opts)
 	return err
 }
 
 // UpdateEncoded replaces the object at key by what tryUpdate makes of it.
-func (s *store) UpdateEncoded(
-	ctx context.Context, key string, ignoreNotFound bool, preconditions *storage.Preconditions,
-	tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (*object.Encoded, error) {
-	return s.update(ctx, key, nil, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+func (s *store) UpdateEncoded(ctx context.Context, key string, tryUpdate storage.UpdateFunc,
+	opts storage.UpdateOptions) (*object.Encoded, error) {
+	return s.update(ctx, key, nil, tryUpdate, opts)
 }
 
 var noConflict = trace.Because("no-conflict", "nobody else wrote meanwhile", "期间没有别人写入")
 
 // update tries one state after another until one of them leads to a write, to nothing to write, or to an error that
 // holds for the state in etcd. It returns the stored object, and decodes it into destination unless that is nil.
-func (s *store) update(
-	ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cachedExistingObject runtime.Object) (_ *object.Encoded,
-	err error) {
+func (s *store) update(ctx context.Context, key string, destination runtime.Object, tryUpdate storage.UpdateFunc,
+	opts storage.UpdateOptions) (_ *object.Encoded, err error) {
 	key, err = s.prepareKey(key, false)
 	if err != nil {
 		return nil, err
@@ -47,14 +43,14 @@ func (s *store) update(
 	if err != nil {
 		return nil, err
 	}
-	reader.ignoreNotFound = ignoreNotFound
-	state, err := reader.first(ctx, cachedExistingObject)
+	reader.ignoreNotFound = opts.IgnoreNotFound
+	state, err := reader.first(ctx, opts.Suggestion)
 	if err != nil {
 		return nil, err
 	}
 	u := update{
 		store: s, key: key, reader: reader, step: step,
-		destination: destination, preconditions: preconditions, tryUpdate: tryUpdate,
+		destination: destination, preconditions: opts.Preconditions, tryUpdate: tryUpdate,
 	}
 	for tries := int64(1); ; tries++ {
 		state, err = u.try(ctx, state)

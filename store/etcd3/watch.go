@@ -228,7 +228,7 @@ func (wc *watchChan) sync() error {
 			wc.page[0], wc.page = nil, wc.page[1:]
 			last := len(wc.page) == 0
 			continueKey = string(kv.Key) + "\x00"
-			if err := wc.added(kv, sent > 0); err != nil {
+			if err := wc.sendInitial(kv, sent > 0); err != nil {
 				return err
 			}
 			sent++
@@ -252,8 +252,8 @@ func (wc *watchChan) readPage(revision, limit int64, continueKey string) (kubern
 		kubernetes.ListOptions{Revision: revision, Limit: limit, Continue: continueKey})
 }
 
-// added sends an object of the initial state. Of many only the first is traced.
-func (wc *watchChan) added(kv *mvccpb.KeyValue, quiet bool) error {
+// sendInitial sends an object of the initial state. Of many only the first is traced.
+func (wc *watchChan) sendInitial(kv *mvccpb.KeyValue, quiet bool) error {
 	obj := wc.store.newFunc()
 	if err := wc.store.read(wc.ctx, kv, obj, quiet); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 	case err != nil:
 		return event, err
 	case e.Type == clientv3.EventTypeDelete:
-		event, err = wc.deleted(ctx, e, prev.Value)
+		event, err = wc.deleteEvent(ctx, e, prev.Value)
 	default:
 		event, err = wc.put(ctx, e, prev)
 	}
@@ -363,8 +363,8 @@ func (wc *watchChan) transform(e *clientv3.Event) (event watch.Event, err error)
 	return event, err
 }
 
-// deleted makes an event of a deletion: the last state of the object, at the revision of its deletion.
-func (wc *watchChan) deleted(ctx context.Context, e *clientv3.Event, value []byte) (watch.Event, error) {
+// deleteEvent makes an event of a deletion: the last state of the object, at the revision of its deletion.
+func (wc *watchChan) deleteEvent(ctx context.Context, e *clientv3.Event, value []byte) (watch.Event, error) {
 	obj, err := wc.object(ctx, e, value)
 	if err != nil {
 		var corrupt *CorruptObjectError

@@ -28,8 +28,8 @@ var (
 )
 
 // BeforeDelete decides how an object is deleted. graceful: it marked obj as deleting, with the grace period of
-// options. pending: obj was marked already, and this request changes nothing. Neither: only finalizers can delay the
-// removal. options may get the grace period that holds.
+// options. pending: obj was marked already, and this request changes nothing. Neither: obj is as it was, and only
+// finalizers can delay the removal. options may get the grace period that holds.
 func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj runtime.Object, options *metav1.DeleteOptions) (graceful,
 	pending bool, err error) {
 	m, kind, err := objectMetaAndKind(strategy, obj)
@@ -47,7 +47,6 @@ func BeforeDelete(ctx context.Context, strategy rest.RESTDeleteStrategy, obj run
 		return false, false, err
 	}
 	atLeastZero(options.GracePeriodSeconds, func(s *int64) { options.GracePeriodSeconds = s })
-	atLeastZero(m.GetDeletionGracePeriodSeconds(), m.SetDeletionGracePeriodSeconds)
 
 	gracefulStrategy, ok := strategy.(rest.RESTGracefulDeleteStrategy)
 	if !ok {
@@ -128,6 +127,7 @@ var (
 // none left is neither graceful nor pending, so that a deletion that got stuck between its mark and its end can be
 // finished by asking again.
 func shortenGrace(m metav1.Object, options *metav1.DeleteOptions, step *trace.Step) (graceful, pending bool) {
+	atLeastZero(m.GetDeletionGracePeriodSeconds(), m.SetDeletionGracePeriodSeconds)
 	had := m.GetDeletionGracePeriodSeconds()
 	switch {
 	case had == nil || *had == 0:

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/client-go/tools/cache"
-
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
@@ -17,15 +15,13 @@ import (
 type StoreOptions struct {
 	// RESTOptions knows how the server stores the resource.
 	RESTOptions backend.RESTOptionsGetter
-	// TriggerFunc and Indexers give a cacher the values by which it finds watchers and objects. The names of indexers
-	// begin with "l:" for a label and "f:" for a field.
+	// TriggerFunc gives a cacher the values by which it finds watchers and objects.
 	TriggerFunc store.IndexerFuncs
-	Indexers    *cache.Indexers
 }
 
 // CompleteWithOptions checks the Store's description, and makes its storage.
 func (e *Store) CompleteWithOptions(options *StoreOptions) (err error) {
-	e.notes = trace.NewNotes(trace.Noted{}, 1)
+	e.notes = trace.NewNotes(trace.StepNote{}, 1)
 	note := trace.Note(e.notes, steps.StorageComplete, e.DefaultQualifiedResource.String())
 	defer note.End(&err)
 	if err := errors.Join(e.missing()...); err != nil {
@@ -44,7 +40,7 @@ func (e *Store) CompleteWithOptions(options *StoreOptions) (err error) {
 	}
 	opts.ResourcePrefix = prefix
 	e.options = opts
-	opts.StorageConfig.Notes.Below(note)
+	opts.StorageConfig.Notes.SetCaller(note)
 	if e.CreateStrategy != nil {
 		e.namespaced = e.CreateStrategy.NamespaceScoped()
 	} else {
@@ -94,22 +90,14 @@ func (o *StoreOptions) validate() error {
 	if o == nil || o.RESTOptions == nil {
 		return errors.New("options must have RESTOptions set")
 	}
-	if o.Indexers == nil {
-		return nil
-	}
-	for name := range *o.Indexers {
-		if len(name) <= 2 || (name[:2] != "l:" && name[:2] != "f:") {
-			return fmt.Errorf("index %q must prefix with \"l:\" or \"f:\"", name)
-		}
-	}
 	return nil
 }
 
 // makeStorage calls the server's decorator, and starts to count the objects if the server wants that.
 func (e *Store) makeStorage(options *StoreOptions) error {
 	config := e.options.StorageConfig
-	storage, destroy, err := e.options.Decorator(config, e.options.ResourcePrefix, e.objectKey,
-		e.NewFunc, e.NewListFunc, e.AttrFunc, options.TriggerFunc, options.Indexers)
+	storage, destroy, err := e.options.Decorator(config, e.options.ResourcePrefix,
+		e.NewFunc, e.NewListFunc, e.AttrFunc, options.TriggerFunc)
 	if err != nil {
 		return fmt.Errorf("make the storage of %s: %w", e.DefaultQualifiedResource, err)
 	}

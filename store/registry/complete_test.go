@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store"
@@ -50,8 +49,6 @@ func TestCompleteSaysWhatIsMissing(t *testing.T) {
 		{"two groups", func(e *Store, _ *StoreOptions) { e.SingularQualifiedResource.Group = "g" },
 			`complete the store of "pods": DefaultQualifiedResource and SingularQualifiedResource must be of one group`},
 		{"no options", func(_ *Store, o *StoreOptions) { o.RESTOptions = nil }, `complete the store of pods: options must have RESTOptions set`},
-		{"an index", func(_ *Store, o *StoreOptions) { o.Indexers = &cache.Indexers{"x": nil} },
-			`complete the store of pods: index "x" must prefix with "l:" or "f:"`},
 		{"no prefix", func(_ *Store, o *StoreOptions) { o.RESTOptions = backend.RESTOptions{} }, `store for pods has an invalid prefix ""`},
 		{"no storage", func(_ *Store, o *StoreOptions) {
 			options := restOptions(t)
@@ -61,7 +58,7 @@ func TestCompleteSaysWhatIsMissing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			e, options := whole(), &StoreOptions{RESTOptions: restOptions(t), Indexers: &cache.Indexers{"l:app": nil}}
+			e, options := whole(), &StoreOptions{RESTOptions: restOptions(t)}
 			tt.change(e, options)
 			err := e.CompleteWithOptions(options)
 			if err == nil || (tt.message != "" && err.Error() != tt.message) {
@@ -104,24 +101,11 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestCompleteGivesTheStorageItsKeys(t *testing.T) {
+func TestComplete(t *testing.T) {
 	for _, clusterScoped := range []bool{false, true} {
-		options := restOptions(t)
-		var keyFunc func(runtime.Object) (string, error)
-		undecorated := options.Decorator
-		options.Decorator = func(c *backend.ConfigForResource, prefix string, keys func(runtime.Object) (string, error), newFunc, newListFunc func() runtime.Object,
-			attrs store.AttrFunc, trigger store.IndexerFuncs, indexers *cache.Indexers) (store.Interface, backend.DestroyFunc, error) {
-			keyFunc = keys
-			return undecorated(c, prefix, keys, newFunc, newListFunc, attrs, trigger, indexers)
-		}
 		s := newStrategy()
 		s.clusterScoped = clusterScoped
-		e := newStoreWith(t, s, options)
-		want := map[bool]string{false: "/pods/ns/a", true: "/pods/a"}[clusterScoped]
-		got, err := keyFunc(pod("a", func(p *corev1.Pod) { p.Namespace = "ns" }))
-		if err != nil || got != want {
-			t.Errorf("got %q, %v", got, err)
-		}
+		e := newStoreWith(t, s, restOptions(t))
 		if e.NamespaceScoped() == clusterScoped || e.GetSingularName() != "pod" || e.StorageVersion() != runtime.GroupVersioner(corev1.SchemeGroupVersion) {
 			t.Error(e.NamespaceScoped(), e.GetSingularName(), e.StorageVersion())
 		}
@@ -195,8 +179,9 @@ func TestInterpretErrors(t *testing.T) {
 	const key = "/pods/ns/a"
 	internal, corrupt := store.NewInternalError(errors.New("broke")), store.NewCorruptObjError(key, errors.New("garbled"))
 	own := apierrors.NewForbidden(pods, "a", errors.New("no"))
-	missing, exists, unreachable := store.NewKeyNotFoundError(key, 0), store.NewKeyExistsError(key, 0), store.NewUnreachableError(key, 0)
-	conflict, invalid, timeout := store.NewResourceVersionConflictsError(key, 5), store.NewInvalidObjError(key, "x"), store.NewTimeoutError(key, "slow")
+	missing, exists, unreachable := store.NewKeyNotFoundError(key, 0), store.NewKeyExistsError(key, 0), &store.StorageError{Code: store.ErrCodeUnreachable, Key: key}
+	conflict := &store.StorageError{Code: store.ErrCodeResourceVersionConflicts, Key: key, ResourceVersion: 5}
+	invalid, timeout := store.NewInvalidObjError(key, "x"), store.NewTimeoutError(key, "slow")
 	get := func(err error) error { return InterpretGetError(t.Context(), err, pods, "a") }
 	list := func(err error) error { return InterpretListError(t.Context(), err, pods) }
 	create := func(err error) error { return InterpretCreateError(t.Context(), err, pods, "a") }

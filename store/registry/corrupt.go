@@ -40,8 +40,7 @@ func (d *corruptObjectDeleter) Delete(ctx context.Context, name string, _ rest.V
 	if dryRun {
 		validate = func(context.Context, runtime.Object) error { return errUnsafeDeleteDryRun }
 	}
-	err = d.store.Storage.Storage.Delete(ctx, key, d.store.NewFunc(), nil, validate, nil,
-		store.DeleteOptions{ExpectTransformOrDecodeError: true})
+	err = d.store.Storage.Storage.Delete(ctx, key, d.store.NewFunc(), validate, store.DeleteOptions{ExpectTransformOrDecodeError: true})
 	switch {
 	case dryRun && errors.Is(err, errUnsafeDeleteDryRun):
 		return nil, true, nil

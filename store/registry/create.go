@@ -221,13 +221,13 @@ func strategyName(strategy any) string {
 // validateCreate checks the metadata only if the strategy has no complaint, since the strategy's are more specific.
 func validateCreate(ctx context.Context, strategy rest.RESTCreateStrategy, obj runtime.Object, m metav1.Object) field.ErrorList {
 	if errs := strategy.Validate(ctx, obj); len(errs) > 0 {
-		return arranged(strategy, errs)
+		return arrange(strategy, errs)
 	}
-	return validation.ValidateObjectMetaAccessor(validated(m), strategy.NamespaceScoped(), validatePathSegment, metadataPath)
+	return validation.ValidateObjectMetaAccessor(validatedMetadata(m), strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 }
 
-// validated returns the part of metadata that validation looks at.
-func validated(m metav1.Object) metav1.Object {
+// validatedMetadata returns the part of metadata that validation looks at.
+func validatedMetadata(m metav1.Object) metav1.Object {
 	u, ok := m.(*unstructured.Unstructured)
 	if !ok {
 		return m

@@ -55,7 +55,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	}
 
 	// The first read decides whether a finalizer or a grace period holds the object. If not, it is removed without a
-	// mark.
+	// mark, and what was read is the answer if it is still there.
 	existing := e.NewFunc()
 	if _, err := e.Storage.Get(ctx, key, store.GetOptions{}, existing); err != nil {
 		return nil, false, InterpretDeleteError(ctx, err, d.resource, name)
@@ -76,7 +76,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 	_, refinalize := e.finalizersForDeletion(ctx, m, options)
 	if !graceful && len(m.GetFinalizers()) == 0 && !refinalize {
 		step.Why(removedAtOnce)
-		if out, gone, err := d.remove(ctx, nil); !errors.Is(err, errHeld) {
+		if out, gone, err := d.remove(ctx, nil, existing); !errors.Is(err, errHeld) {
 			return out, gone, err
 		}
 	}
@@ -95,7 +95,7 @@ func (e *Store) Delete(ctx context.Context, name string, deleteValidation rest.V
 			return marked.out, true, nil
 		}
 		step.Why(removedAfterMark)
-		if out, gone, err := d.remove(ctx, marked); !errors.Is(err, errHeld) {
+		if out, gone, err := d.remove(ctx, marked, marked.out); !errors.Is(err, errHeld) {
 			return out, gone, err
 		}
 	}
@@ -142,7 +142,9 @@ var removedByOther = trace.Because("removed-by-other",
 	"标记之后被别人删除，这不算错误：返回标记时的状态")
 
 // remove takes the object out of the storage. marked is the result of marking it before, nil if it was not marked.
-func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bool, error) {
+// known is the latest state that was read or written, if there is one: the storage tries it first, and may answer with
+// it.
+func (d *deletion) remove(ctx context.Context, marked *mark, known runtime.Object) (runtime.Object, bool, error) {
 	if marked != nil && marked.out != nil && d.preconditions.ResourceVersion != nil {
 		// The client saw the state before the mark. It held then, and what must hold now is the mark itself.
 		m, err := meta.Accessor(marked.out)
@@ -153,8 +155,8 @@ func (d *deletion) remove(ctx context.Context, marked *mark) (runtime.Object, bo
 		d.preconditions.ResourceVersion = &revision
 	}
 	out := d.NewFunc()
-	err := d.Storage.Delete(ctx, d.key, out, &d.preconditions, d.removable,
-		isDryRun(d.options.DryRun), nil, store.DeleteOptions{})
+	err := d.Storage.Delete(ctx, d.key, out, d.removable, isDryRun(d.options.DryRun),
+		store.DeleteOptions{Preconditions: &d.preconditions, Suggestion: known})
 	if errors.Is(err, errHeld) {
 		return nil, false, err
 	}
@@ -194,7 +196,8 @@ func (d *deletion) mark(ctx context.Context, seen runtime.Object) (*mark, error)
 		next, err := d.tryMark(ctx, existing, result)
 		return next, nil, err
 	}
-	_, err := d.Storage.GuaranteedUpdate(ctx, d.key, out, false, &d.preconditions, try, isDryRun(d.options.DryRun), nil)
+	_, err := d.Storage.GuaranteedUpdate(ctx, d.key, out, try, isDryRun(d.options.DryRun),
+		store.UpdateOptions{Preconditions: &d.preconditions})
 	switch {
 	case err == nil:
 		result.out = out

@@ -4,17 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store/backend"
 )
 
 func TestDeleteAnswersWithAStatus(t *testing.T) {
@@ -359,6 +364,171 @@ func TestDeleteMeetsANewFinalizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantGone(t, ctx, e, "a")
+}
+
+// decodings is a codec that counts what it decodes.
+type decodings struct {
+	runtime.Codec
+	n atomic.Int64
+}
+
+func (d *decodings) Decode(data []byte, kind *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+	d.n.Add(1)
+	return d.Codec.Decode(data, kind, into)
+}
+
+// meanwhile is what happens to pod a between the first look of a deletion and its removal.
+type meanwhile struct {
+	name          string
+	change        func(t *testing.T, ctx context.Context, e *Store)
+	preconditions func(seen *corev1.Pod) *metav1.Preconditions
+	want          string // gone, held, or the reason of an error, after which the object stays
+	decodings     int64  // of the deletion; -1 for any number
+}
+
+const gone, held = "gone", "held"
+
+// Somebody changes the object between the first look and its removal, through this server or another one on the same etcd:
+// the checks are about the state that is there in the end, and so is the answer.
+func TestDeleteMeetsAChange(t *testing.T) {
+	put := func(change func(*corev1.Pod)) func(*testing.T, context.Context, *Store) {
+		return func(t *testing.T, ctx context.Context, e *Store) {
+			next := mustGet(t, ctx, e, "a")
+			change(next)
+			mustPut(t, ctx, e, next)
+		}
+	}
+	label := put(func(p *corev1.Pod) { p.Labels = map[string]string{"changed": "meanwhile"} })
+	remove := func(t *testing.T, ctx context.Context, e *Store) {
+		if _, now, err := del(ctx, e, "a", nil); err != nil || !now {
+			t.Fatal(now, err)
+		}
+	}
+	replace := func(t *testing.T, ctx context.Context, e *Store) {
+		remove(t, ctx, e)
+		mustCreate(t, ctx, e, pod("a", onNode("other")))
+	}
+	damage := func(t *testing.T, ctx context.Context, e *Store) {
+		if _, err := clientOf(t, e).Put(ctx, keyOf(e), "not an object"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	uid := func(seen *corev1.Pod) *metav1.Preconditions { return &metav1.Preconditions{UID: &seen.UID} }
+	revision := func(seen *corev1.Pod) *metav1.Preconditions {
+		return &metav1.Preconditions{ResourceVersion: &seen.ResourceVersion}
+	}
+	const conflict, notFound = string(metav1.StatusReasonConflict), string(metav1.StatusReasonNotFound)
+	tests := []meanwhile{
+		{"nothing", nil, nil, gone, 1},
+		{"nothing, at the resourceVersion that must hold", nil, revision, gone, 1},
+		{"a label", label, nil, gone, 2},
+		{"a label, and the UID must hold", label, uid, gone, 2},
+		{"a label, and the resourceVersion must hold", label, revision, conflict, 2},
+		{"a finalizer", put(finalizers("kx.dev/wait")), nil, held, -1},
+		{"removed", remove, nil, notFound, 1},
+		{"replaced", replace, nil, gone, 2},
+		{"replaced, and the UID must hold", replace, uid, conflict, 2},
+		{"unreadable", damage, nil, string(metav1.StatusReasonUnknown), 2},
+	}
+	for name, decorator := range map[string]backend.StorageDecorator{
+		"no cache": backend.UndecoratedStorage, "cache": backend.StorageWithCacher(nil, true, nil, nil),
+	} {
+		for _, by := range []string{"this server", "another server"} {
+			for _, tt := range tests {
+				t.Run(name+"/"+by+"/"+tt.name, func(t *testing.T) { tt.run(t, decorator, by == "this server") })
+			}
+		}
+	}
+}
+
+func (tt *meanwhile) run(t *testing.T, decorator backend.StorageDecorator, own bool) {
+	ctx := inNamespace(t, "ns")
+	options := restOptions(t)
+	other := newStoreWith(t, newStrategy(), options)
+	config, codec := *options.StorageConfig, &decodings{Codec: testCodec}
+	config.Codec = codec
+	options.StorageConfig, options.Decorator = &config, decorator
+	e := newStoreWith(t, newStrategy(), options, func(e *Store) { e.ReturnDeletedObject = true })
+	created := mustCreate(t, ctx, other, pod("a"))
+	// A cache that is there has seen the object after that.
+	if _, err := e.Get(ctx, "a", &metav1.GetOptions{ResourceVersion: created.ResourceVersion}); err != nil {
+		t.Fatal(err)
+	}
+	writer := other
+	if own {
+		writer = e
+	}
+	asked, elsewhere, before := 0, int64(0), codec.n.Load()
+	validate := func(_ context.Context, obj runtime.Object) error {
+		if asked++; asked == 1 && tt.change != nil {
+			elsewhere = -codec.n.Load()
+			tt.change(t, ctx, writer)
+			elsewhere += codec.n.Load()
+		}
+		return nil
+	}
+	deleteOptions := &metav1.DeleteOptions{}
+	if tt.preconditions != nil {
+		deleteOptions.Preconditions = tt.preconditions(created)
+	}
+	out, now, err := e.Delete(ctx, "a", validate, deleteOptions)
+	if n := codec.n.Load() - elsewhere - before; tt.decodings >= 0 && n != tt.decodings {
+		t.Errorf("decoded %d times, want %d", n, tt.decodings)
+	}
+	switch {
+	case tt.want == gone && err == nil && now:
+		wantGone(t, ctx, other, "a")
+		last := lastState(t, e, out.(*corev1.Pod).ResourceVersion)
+		if diff := cmp.Diff(last, out); diff != "" {
+			t.Error(diff)
+		}
+	case tt.want == held && err == nil && !now:
+		if got := mustGet(t, ctx, other, "a"); got.DeletionTimestamp == nil || len(got.Finalizers) != 1 {
+			t.Errorf("got %+v", got.ObjectMeta)
+		}
+	case err == nil || string(apierrors.ReasonForError(err)) != tt.want:
+		t.Errorf("got %t, %v, want %s", now, err, tt.want)
+	case !apierrors.IsNotFound(err):
+		resp, err := clientOf(t, e).Get(ctx, keyOf(e))
+		if err != nil || len(resp.Kvs) != 1 {
+			t.Errorf("it is gone: %v", err)
+		}
+	}
+}
+
+func keyOf(e *Store) string { return e.options.StorageConfig.Prefix + "/pods/ns/a" }
+
+func clientOf(t *testing.T, e *Store) *clientv3.Client {
+	client := e.options.StorageConfig.Transport.InProcess.Client()
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// lastState is pod a as it was before a revision, at that revision. It fails unless that is the one of its deletion.
+func lastState(t *testing.T, e *Store, resourceVersion string) *corev1.Pod {
+	t.Helper()
+	revision, err := strconv.ParseInt(resourceVersion, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := clientOf(t, e)
+	before, err := client.Get(t.Context(), keyOf(e), clientv3.WithRev(revision-1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := client.Get(t.Context(), keyOf(e), clientv3.WithRev(revision))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(before.Kvs) != 1 || len(at.Kvs) != 0 {
+		t.Fatalf("the key has %d values before %d, and %d at it", len(before.Kvs), revision, len(at.Kvs))
+	}
+	last := &corev1.Pod{}
+	if err := runtime.DecodeInto(testCodec, before.Kvs[0].Value, last); err != nil {
+		t.Fatal(err)
+	}
+	last.ResourceVersion = resourceVersion
+	return last
 }
 
 func TestDeleteCorruptObject(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,6 +144,30 @@ func TestDeleteCollectionKeepsOptionsApart(t *testing.T) {
 	}
 }
 
+// All objects change once more when their turn comes, and are deleted as they are then.
+func TestDeleteCollectionOfWhatChanges(t *testing.T) {
+	e, ctx := tenPods(t)
+	var asked, changed atomic.Int64
+	validate := func(_ context.Context, obj runtime.Object) error {
+		asked.Add(1)
+		if next := obj.DeepCopyObject().(*corev1.Pod); next.Labels["changed"] == "" {
+			changed.Add(1)
+			next.Labels = map[string]string{"changed": "meanwhile"}
+			mustPut(t, ctx, e, next)
+		}
+		return nil
+	}
+	if _, err := e.DeleteCollection(ctx, validate, nil, nil); err != nil {
+		t.Error(err)
+	}
+	if asked.Load() != 20 || changed.Load() != 10 {
+		t.Errorf("asked %d times, of which %d changed it", asked.Load(), changed.Load())
+	}
+	if left := remaining(t, ctx, e); left != nil {
+		t.Errorf("left %v", left)
+	}
+}
+
 func TestDeleteCollectionWhatIsGoneAlready(t *testing.T) {
 	e, ctx := tenPods(t)
 	validate := func(_ context.Context, obj runtime.Object) error {
@@ -217,7 +242,7 @@ func TestDeleteCollectionPanics(t *testing.T) {
 		_, _ = e.DeleteCollection(ctx, nil, nil, nil)
 	}()
 	stacks := make([]byte, 1<<20)
-	for deadline := time.Now().Add(time.Minute); ; goruntime.Gosched() {
+	for deadline := time.Now().Add(3 * time.Minute); ; goruntime.Gosched() {
 		if !bytes.Contains(stacks[:goruntime.Stack(stacks, true)], []byte("registry.(*Store).DeleteCollection.func")) {
 			return
 		}

@@ -27,13 +27,13 @@ func invalid(ctx context.Context, kind schema.GroupKind, name string, errs field
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return apierrors.NewInvalid(kind, name, bounded(errs))
+	return apierrors.NewInvalid(kind, name, boundErrors(errs))
 }
 
-// arranged returns the errors in the order of a Kubernetes API server. If the type declares rules, each error appears
+// arrange returns the errors in the order of a Kubernetes API server. If the type declares rules, each error appears
 // once, and errors of declared rules come last. The library marks errors of metadata as declared too, although
 // metadata declares no rules: they keep their place.
-func arranged(strategy any, errs field.ErrorList) field.ErrorList {
+func arrange(strategy any, errs field.ErrorList) field.ErrorList {
 	if s, ok := strategy.(rest.DeclaringStrategy); !ok || !s.DeclaresRules() {
 		return errs
 	}
@@ -58,8 +58,9 @@ func arranged(strategy any, errs field.ErrorList) field.ErrorList {
 	return append(written, declared...)
 }
 
-// bounded are the errors that an answer has room for. The text of many errors takes time that grows with their square.
-func bounded(errs field.ErrorList) field.ErrorList {
+// boundErrors are the errors that an answer has room for. The text of many errors takes time that grows with their
+// square.
+func boundErrors(errs field.ErrorList) field.ErrorList {
 	left := maxErrorText
 	for i, err := range errs {
 		if i == maxErrorsTold {
@@ -71,7 +72,7 @@ func bounded(errs field.ErrorList) field.ErrorList {
 		if i > 0 {
 			return append(errs[:i:i], notTold(len(errs)-i))
 		}
-		first := field.ErrorList{shortened(err)}
+		first := field.ErrorList{shorten(err)}
 		if len(errs) > 1 {
 			first = append(first, notTold(len(errs)-1))
 		}
@@ -80,8 +81,8 @@ func bounded(errs field.ErrorList) field.ErrorList {
 	return errs
 }
 
-// shortened is an error without its value, which is longer than an answer may be.
-func shortened(err *field.Error) *field.Error {
+// shorten is an error without its value, which is longer than an answer may be.
+func shorten(err *field.Error) *field.Error {
 	short := *err
 	short.BadValue = field.OmitValueType{}
 	short.Detail = short.Detail[:min(len(short.Detail), maxErrorText/2)]

@@ -65,13 +65,13 @@ func TestArranged(t *testing.T) {
 		field.Invalid(path, []string{"y"}, "is bad"),
 		field.Required(path, "").MarkCoveredByDeclarative(),
 	}
-	if got := arranged(nil, errs); len(got) != len(errs) {
+	if got := arrange(nil, errs); len(got) != len(errs) {
 		t.Errorf("a strategy without declared rules: %v", got)
 	}
-	if got := arranged(declaring(false), errs); len(got) != len(errs) {
+	if got := arrange(declaring(false), errs); len(got) != len(errs) {
 		t.Errorf("a strategy that says so: %v", got)
 	}
-	if got := arranged(declaring(true), errs); !slices.Equal(got, field.ErrorList{errs[1], errs[3], errs[0]}) {
+	if got := arrange(declaring(true), errs); !slices.Equal(got, field.ErrorList{errs[1], errs[3], errs[0]}) {
 		t.Errorf("a declaring strategy: %v", got)
 	}
 }

@@ -31,7 +31,7 @@ func TestGet(t *testing.T) {
 	_, err := e.Get(ctx, "b", &metav1.GetOptions{})
 	wantStatus(t, err, 404, metav1.StatusReasonNotFound, `pods "b" not found`)
 	_, err = e.Get(ctx, "a", &metav1.GetOptions{ResourceVersion: "1000000000"})
-	if !store.IsTooLargeResourceVersion(err) {
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("a revision to come: got %v", err)
 	}
 	_, err = e.Get(inNamespace(t, ""), "a", &metav1.GetOptions{})
@@ -157,7 +157,7 @@ func TestListAtARevision(t *testing.T) {
 		t.Errorf("got %v, %v", out, err)
 	}
 	exact.ResourceVersion, exact.ResourceVersionMatch = "1000000000", metav1.ResourceVersionMatchNotOlderThan
-	if _, err := e.List(ctx, exact); !store.IsTooLargeResourceVersion(err) {
+	if _, err := e.List(ctx, exact); !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		t.Errorf("a revision to come: got %v", err)
 	}
 	exact.Continue = "nonsense"
@@ -226,8 +226,8 @@ func TestWatchBeginsWithWhatIsThere(t *testing.T) {
 		t.Errorf("got %+v", event)
 	}
 	event := next(t, w)
-	if ends, err := store.HasInitialEventsEndBookmarkAnnotation(event.Object); event.Type != watch.Bookmark || !ends || err != nil {
-		t.Errorf("got %+v, %v", event, err)
+	if event.Type != watch.Bookmark || event.Object.(metav1.Object).GetAnnotations()[metav1.InitialEventsAnnotationKey] != "true" {
+		t.Errorf("got %+v", event)
 	}
 	cancel()
 	for range w.ResultChan() { // ends when the channel is closed

@@ -242,8 +242,7 @@ func put(ctx context.Context, e *Store, p *corev1.Pod) (*corev1.Pod, bool, error
 }
 
 func putWith(ctx context.Context, e *Store, p *corev1.Pod, options *metav1.UpdateOptions) (*corev1.Pod, bool, error) {
-	out, created, err := e.Update(ctx, p.Name, rest.DefaultUpdatedObjectInfo(p), rest.ValidateAllObjectFunc,
-		rest.ValidateAllObjectUpdateFunc, false, options)
+	out, created, err := e.Update(ctx, p.Name, rest.DefaultUpdatedObjectInfo(p), rest.UpdateAdmission{}, options)
 	if err != nil {
 		return nil, created, err
 	}

@@ -2,13 +2,14 @@ package registry
 
 import (
 	"fmt"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kx-apiserver/kx/core/object"
 )
 
 // ignoreManagedFieldsTimestamps sets the times in obj's managedFields back to old's if nothing else differs.
@@ -90,7 +91,7 @@ func onlyTimesOfEntriesDiffer(a, b []any) bool {
 			return false
 		}
 		for name, value := range entry {
-			switch same := reflect.DeepEqual(value, other[name]); {
+			switch same := object.EqualJSON(value, other[name]); {
 			case name == "time":
 				differ = differ || !same
 			case !same:

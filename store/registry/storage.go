@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -91,15 +90,6 @@ func (e *Store) keyOf(ctx context.Context, name string) (string, error) {
 
 // KeyPrefix begins the keys of all objects of the resource, below the prefix of all keys in etcd.
 func (e *Store) KeyPrefix() string { return e.options.ResourcePrefix + "/" }
-
-// objectKey is the key of an object, for layers that have an object and no request.
-func (e *Store) objectKey(obj runtime.Object) (string, error) {
-	m, err := meta.Accessor(obj)
-	if err != nil {
-		return "", err
-	}
-	return e.keyOf(request.WithNamespace(request.NewContext(), m.GetNamespace()), m.GetName())
-}
 
 // DryRunnableStorage stands in front of a storage and stops the writes of a dry run. For a dry run it reads the
 // present state, computes the storage's result, and answers as if the write had happened.
@@ -194,19 +184,19 @@ var dryRunDeletes = trace.Because("dry-run-deletes",
 	"试运行：读取并检查对象，不删除")
 
 // Delete removes an object. A dry run only reads and checks it.
-func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
-	deleteValidation store.ValidateObjectFunc, dryRun bool, cachedExistingObject runtime.Object, opts store.DeleteOptions) (err error) {
+func (s *DryRunnableStorage) Delete(ctx context.Context, key string, out runtime.Object, deleteValidation store.ValidateObjectFunc,
+	dryRun bool, opts store.DeleteOptions) (err error) {
 	ctx, step := trace.Start(ctx, steps.DryRunDelete, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(notDryRun)
-		return s.Storage.Delete(ctx, key, out, preconditions, deleteValidation, cachedExistingObject, opts)
+		return s.Storage.Delete(ctx, key, out, deleteValidation, opts)
 	}
 	step.Why(dryRunDeletes)
 	if err := s.Storage.Get(ctx, key, store.GetOptions{}, out); err != nil {
 		return err
 	}
-	if err := preconditions.Check(key, out); err != nil {
+	if err := opts.Preconditions.Check(key, out); err != nil {
 		return err
 	}
 	return deleteValidation(ctx, out)
@@ -218,27 +208,26 @@ var dryRunUpdates = trace.Because("dry-run-updates",
 
 // GuaranteedUpdate changes an object, and decodes the stored bytes into destination. If destination is nil, which a
 // dry run does not support, it returns the object encoded. A dry run calls tryUpdate once, on the present state.
-func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, dryRun bool,
-	cachedExistingObject runtime.Object) (stored *object.Encoded, err error) {
+func (s *DryRunnableStorage) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object,
+	tryUpdate store.UpdateFunc, dryRun bool, opts store.UpdateOptions) (stored *object.Encoded, err error) {
 	ctx, step := trace.Start(ctx, steps.DryRunUpdate, key)
 	defer step.End(&err)
 	if !dryRun {
 		step.Why(notDryRun)
 		if destination == nil {
-			return s.Storage.(store.EncodedStorage).UpdateEncoded(ctx, key, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+			return s.Storage.(store.EncodedStorage).UpdateEncoded(ctx, key, tryUpdate, opts)
 		}
-		return nil, s.Storage.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions, tryUpdate, cachedExistingObject)
+		return nil, s.Storage.GuaranteedUpdate(ctx, key, destination, tryUpdate, opts)
 	}
 	step.Why(dryRunUpdates)
 	current, err := newLike(destination)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Storage.Get(ctx, key, store.GetOptions{IgnoreNotFound: ignoreNotFound}, current); err != nil {
+	if err := s.Storage.Get(ctx, key, store.GetOptions{IgnoreNotFound: opts.IgnoreNotFound}, current); err != nil {
 		return nil, err
 	}
-	if err := preconditions.Check(key, current); err != nil {
+	if err := opts.Preconditions.Check(key, current); err != nil {
 		return nil, err
 	}
 	revision, err := s.Versioner().ObjectResourceVersion(current)

@@ -87,8 +87,8 @@ func (e *Store) GetCorruptObjDeleter() rest.GracefulDeleter { return NewCorruptO
 
 func (e *Store) DeleteReturnsDeletedObject() bool { return e.ReturnDeletedObject }
 
-// Made returns the steps that made the storage: CompleteWithOptions first, then its calls.
-func (e *Store) Made() []*trace.Notes {
+// CreationNotes returns the steps that made the storage: CompleteWithOptions first, then its calls.
+func (e *Store) CreationNotes() []*trace.Notes {
 	if e.options.StorageConfig == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (e *Store) Terminate(ctx context.Context, name string, deleteValidation res
 	}
 	preconditions := &store.Preconditions{UID: options.Preconditions.UID, ResourceVersion: options.Preconditions.ResourceVersion}
 	out := e.NewFunc()
-	_, err = e.Storage.GuaranteedUpdate(ctx, key, out, false, preconditions,
+	_, err = e.Storage.GuaranteedUpdate(ctx, key, out,
 		func(input runtime.Object, _ store.ResponseMeta) (runtime.Object, *uint64, error) {
 			if err := deleteValidation(ctx, input); err != nil {
 				return nil, nil, err
@@ -61,7 +61,7 @@ func (e *Store) Terminate(ctx context.Context, name string, deleteValidation res
 			}
 			mark(obj)
 			return obj, nil, nil
-		}, len(options.DryRun) > 0, nil)
+		}, len(options.DryRun) > 0, store.UpdateOptions{Preconditions: preconditions})
 	if err == nil {
 		return out, nil
 	}

@@ -109,7 +109,7 @@ func TestStepsOfUpdates(t *testing.T) {
 	mustCreate(t, ctx, e, pod("a"))
 	checkSteps(t, ctx, []stepTest{
 		{"update", func(ctx context.Context) {
-			if _, _, err := e.Update(ctx, "a", increment(nil), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+			if _, _, err := e.Update(ctx, "a", increment(nil), rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 				t.Error(err)
 			}
 		}, []string{
@@ -127,7 +127,7 @@ func TestStepsOfUpdates(t *testing.T) {
 					mustPut(t, inNamespace(t, "ns"), e, pod("a", onNode("m")))
 				}
 			})
-			if _, _, err := e.Update(ctx, "a", info, nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+			if _, _, err := e.Update(ctx, "a", info, rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 				t.Error(err)
 			}
 		}, []string{

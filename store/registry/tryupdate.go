@@ -36,7 +36,7 @@ func (u *update) tryUpdate(ctx context.Context, existing runtime.Object, res sto
 		return nil, nil, err
 	}
 	step.Int("revision", int64(revision))
-	u.why(step, revision)
+	u.noteReason(step, revision)
 	u.created, u.emptied = nil, nil
 	if revision == 0 && !u.mayCreate {
 		return nil, nil, apierrors.NewNotFound(u.resource, u.name)
@@ -66,7 +66,7 @@ var (
 		"第 {attempt} 次尝试：版本冲突，期间有别人写入，改为基于修订版本 {revision} 重试")
 )
 
-func (u *update) why(step *trace.Step, revision uint64) {
+func (u *update) noteReason(step *trace.Step, revision uint64) {
 	switch {
 	case u.attempts > 1:
 		step.Why(conflictRetried, int64(u.attempts), int64(revision))
@@ -100,8 +100,8 @@ func (u *update) tryCreate(ctx context.Context, obj runtime.Object) (_ runtime.O
 	if err := BeforeCreate(ctx, u.CreateStrategy, obj); err != nil {
 		return nil, nil, err
 	}
-	if u.createValidation != nil {
-		if err := u.createValidation(ctx, obj); err != nil {
+	if u.admit.Create != nil {
+		if err := u.admit.Create(ctx, obj); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -132,8 +132,8 @@ func (u *update) tryChange(
 	if err := ignoreManagedFieldsTimestamps(obj, existing); err != nil {
 		return nil, nil, err
 	}
-	if u.updateValidation != nil {
-		if err := u.updateValidation(ctx, obj, existing); err != nil {
+	if u.admit.Update != nil {
+		if err := u.admit.Update(ctx, obj, existing); err != nil {
 			return nil, nil, err
 		}
 	}

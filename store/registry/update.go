@@ -29,8 +29,8 @@ var (
 )
 
 // Update changes an object. The storage calls back, once or more, to learn the next state: see tryUpdate.
-func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool,
+func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (_ runtime.Object, _ bool,
 	err error) {
 	key, err := e.KeyFunc(ctx, name)
 	if err != nil {
@@ -43,13 +43,12 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 
 	u := &update{
 		Store: e, name: name, key: key, options: options,
-		resource:         e.qualifiedResourceFromContext(ctx),
-		objInfo:          objInfo,
-		preconditions:    storagePreconditions(objInfo.Preconditions()),
-		createValidation: createValidation,
-		updateValidation: updateValidation,
+		resource:      e.qualifiedResourceFromContext(ctx),
+		objInfo:       objInfo,
+		preconditions: storagePreconditions(objInfo.Preconditions()),
+		admit:         admit,
 		// Server-side apply creates where the strategy would not.
-		mayCreate: forceAllowCreate || e.UpdateStrategy.AllowCreateOnUpdate(),
+		mayCreate: admit.ForceAllowCreate || e.UpdateStrategy.AllowCreateOnUpdate(),
 	}
 	if u.mayCreate {
 		step.Why(missingCreated)
@@ -64,7 +63,8 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 	try := func(existing runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
 		return u.tryUpdate(ctx, existing, res)
 	}
-	stored, err := e.Storage.GuaranteedUpdate(ctx, key, out, u.mayCreate, u.preconditions, try, isDryRun(options.DryRun), nil)
+	stored, err := e.Storage.GuaranteedUpdate(ctx, key, out, try, isDryRun(options.DryRun),
+		store.UpdateOptions{IgnoreNotFound: u.mayCreate, Preconditions: u.preconditions})
 	if errors.Is(err, errEmptiedFinalizers) {
 		step.Why(lastFinalizerGone)
 		obj, err := u.deleteWithoutFinalizers(ctx)
@@ -83,14 +83,13 @@ func (e *Store) Update(ctx context.Context, name string, objInfo rest.UpdatedObj
 // update is one update under way, with its options and the result of its latest attempt.
 type update struct {
 	*Store
-	name, key        string
-	resource         schema.GroupResource
-	objInfo          rest.UpdatedObjectInfo
-	preconditions    *store.Preconditions
-	createValidation rest.ValidateObjectFunc
-	updateValidation rest.ValidateObjectUpdateFunc
-	mayCreate        bool
-	options          *metav1.UpdateOptions
+	name, key     string
+	resource      schema.GroupResource
+	objInfo       rest.UpdatedObjectInfo
+	preconditions *store.Preconditions
+	admit         rest.UpdateAdmission
+	mayCreate     bool
+	options       *metav1.UpdateOptions
 
 	attempts int
 	// created is the object that the latest attempt creates, nil if it changes an existing one.
@@ -130,7 +129,8 @@ func (u *update) deleteWithoutFinalizers(ctx context.Context) (runtime.Object, e
 
 	// Admission has allowed the update already.
 	removed := u.NewFunc()
-	err := u.Storage.Delete(ctx, u.key, removed, u.only, store.ValidateAllObjectFunc, isDryRun(options.DryRun), nil, store.DeleteOptions{})
+	err := u.Storage.Delete(ctx, u.key, removed, store.ValidateAllObjectFunc, isDryRun(options.DryRun),
+		store.DeleteOptions{Preconditions: u.only})
 	switch {
 	case store.IsNotFound(err), store.IsInvalidObj(err):
 		// Another update took the last finalizer away at the same time, and was faster. A new object may have the name
@@ -213,8 +213,8 @@ func keepSystemFields(m, old metav1.Object) {
 
 func validateUpdate(ctx context.Context, strategy rest.RESTUpdateStrategy, obj, old runtime.Object, m,
 	oldMeta metav1.Object) field.ErrorList {
-	m, oldMeta = validated(m), validated(oldMeta)
+	m, oldMeta = validatedMetadata(m), validatedMetadata(oldMeta)
 	errs := validation.ValidateObjectMetaAccessor(m, strategy.NamespaceScoped(), validatePathSegment, metadataPath)
 	errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(m, oldMeta, metadataPath)...)
-	return arranged(strategy, append(errs, strategy.ValidateUpdate(ctx, obj, old)...))
+	return arrange(strategy, append(errs, strategy.ValidateUpdate(ctx, obj, old)...))
 }

@@ -154,7 +154,7 @@ func TestCreateOnUpdate(t *testing.T) {
 	}
 
 	s.createOnUpdate = false
-	_, created, err = e.Update(ctx, "c", rest.DefaultUpdatedObjectInfo(pod("c")), nil, nil, true, &metav1.UpdateOptions{})
+	_, created, err = e.Update(ctx, "c", rest.DefaultUpdatedObjectInfo(pod("c")), rest.UpdateAdmission{ForceAllowCreate: true}, &metav1.UpdateOptions{})
 	if err != nil || !created {
 		t.Error("forceAllowCreate:", created, err)
 	}
@@ -178,7 +178,7 @@ func TestUpdateStagesInOrder(t *testing.T) {
 		return obj, nil
 	})
 	admit := func(context.Context, runtime.Object, runtime.Object) error { s.happened.add("admission"); return nil }
-	if _, _, err := e.Update(ctx, "a", info, nil, admit, false, &metav1.UpdateOptions{}); err != nil {
+	if _, _, err := e.Update(ctx, "a", info, rest.UpdateAdmission{Update: admit}, &metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	begin := []string{"UpdatedObject", "BeginUpdate", "PrepareForUpdate", "ValidateUpdate", "WarningsOnUpdate", "Canonicalize", "admission"}
@@ -191,7 +191,7 @@ func TestUpdateStagesInOrder(t *testing.T) {
 	}
 	created = mustGet(t, ctx, e, "a")
 	s.happened.take()
-	_, _, err := e.Update(ctx, "a", rest.WrapUpdatedObjectInfo(rest.DefaultUpdatedObjectInfo(created)), nil, refuse, false, &metav1.UpdateOptions{})
+	_, _, err := e.Update(ctx, "a", rest.WrapUpdatedObjectInfo(rest.DefaultUpdatedObjectInfo(created)), rest.UpdateAdmission{Update: refuse}, &metav1.UpdateOptions{})
 	wantStatus(t, err, 403, metav1.StatusReasonForbidden, `pods "a" is forbidden: no`)
 	if diff := cmp.Diff(append(slices.Clone(begin[1:]), "finish false"), s.happened.take()); diff != "" {
 		t.Error(diff)
@@ -217,11 +217,11 @@ func TestUpdateIsTriedAgainAfterAConflict(t *testing.T) {
 	attempts := 0
 	out, _, err := e.Update(ctx, "a", increment(func() {
 		if attempts++; attempts == 1 {
-			if _, _, err := e.Update(ctx, "a", increment(nil), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+			if _, _, err := e.Update(ctx, "a", increment(nil), rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 				t.Error(err)
 			}
 		}
-	}), nil, nil, false, &metav1.UpdateOptions{})
+	}), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil || attempts != 2 || ownPod(t, out).Annotations["n"] != "2" {
 		t.Errorf("%d attempts, error %v, got %v", attempts, err, out)
 	}
@@ -235,7 +235,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				if _, _, err := e.Update(ctx, "a", increment(nil), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+				if _, _, err := e.Update(ctx, "a", increment(nil), rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -354,11 +354,11 @@ func TestLastFinalizerOfAnother(t *testing.T) {
 	}
 	var later *corev1.Pod
 	out, _, err := e.Update(ctx, "a", without(func() {
-		if _, _, err := e.Update(ctx, "a", without(func() {}), nil, nil, false, &metav1.UpdateOptions{}); err != nil {
+		if _, _, err := e.Update(ctx, "a", without(func() {}), rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 			t.Error(err)
 		}
 		later = mustCreate(t, ctx, e, pod("a"))
-	}), nil, nil, false, &metav1.UpdateOptions{})
+	}), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil || len(ownPod(t, out).Finalizers) != 0 || ownPod(t, out).UID == later.UID {
 		t.Errorf("%v %v", out, err)
 	}

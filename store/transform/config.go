@@ -154,11 +154,11 @@ func (c *configuration) ruleProviders(rule apiserverv1.ResourceConfiguration) ([
 func (c *configuration) newProvider(p apiserverv1.ProviderConfiguration) (PrefixTransformer, error) {
 	switch {
 	case p.AESGCM != nil:
-		return keyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
+		return newKeyed("k8s:enc:aesgcm:v1:", p.AESGCM.Keys, NewAESGCM)
 	case p.AESCBC != nil:
-		return keyed("k8s:enc:aescbc:v1:", p.AESCBC.Keys, NewAESCBC)
+		return newKeyed("k8s:enc:aescbc:v1:", p.AESCBC.Keys, NewAESCBC)
 	case p.Secretbox != nil:
-		return keyed("k8s:enc:secretbox:v1:", p.Secretbox.Keys, func(key []byte) (Transformer, error) {
+		return newKeyed("k8s:enc:secretbox:v1:", p.Secretbox.Keys, func(key []byte) (Transformer, error) {
 			return NewSecretbox([secretboxKeySize]byte(key)), nil
 		})
 	case p.KMS != nil:
@@ -193,8 +193,8 @@ func (t envelopeTransformer) TransformToStorage(ctx context.Context, data []byte
 	return t.Seal(ctx, data, dataCtx.AuthenticatedData())
 }
 
-// keyed makes the transformer of a provider with keys: the first key writes, all read.
-func keyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (PrefixTransformer, error) {
+// newKeyed makes the transformer of a provider with keys: the first key writes, all read.
+func newKeyed(prefix string, keys []apiserverv1.Key, newTransformer func(key []byte) (Transformer, error)) (PrefixTransformer, error) {
 	transformers := make([]PrefixTransformer, 0, len(keys))
 	for _, key := range keys {
 		secret, err := base64.StdEncoding.DecodeString(key.Secret)

@@ -53,13 +53,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// Called counts a call of a KMS plugin.
-func (m *Metrics) Called(plugin, method, code string, took time.Duration) {
+// ObserveCall counts a call of a KMS plugin.
+func (m *Metrics) ObserveCall(plugin, method, code string, took time.Duration) {
 	m.calls.WithLabelValues(plugin, method, code).Observe(took.Seconds())
 }
 
-// Used counts a value that was encrypted or decrypted with a key of a KMS plugin.
-func (m *Metrics) Used(plugin, direction, keyID string) {
+// ObserveUse counts a value that was encrypted or decrypted with a key of a KMS plugin.
+func (m *Metrics) ObserveUse(plugin, direction, keyID string) {
 	use := keyUse{plugin, direction, keyID}
 	found, ok := m.used.Load(use)
 	if !ok {
@@ -127,14 +127,14 @@ type measures struct {
 	write, noMatch *measure
 }
 
-// of returns a copy of t that counts, for a resource, its own work and that of its transformers.
-func (t *prefixChain) of(resource string, metrics *Metrics) *prefixChain {
+// withMetrics returns a copy of t that counts, for a resource, its own work and that of its transformers.
+func (t *prefixChain) withMetrics(resource string, metrics *Metrics) *prefixChain {
 	out := &prefixChain{noMatch: t.noMatch, transformers: make([]PrefixTransformer, len(t.transformers))}
 	m := &out.measures
 	m.reads = make([]*measure, len(t.transformers))
 	for i, p := range t.transformers {
 		if within, ok := p.Transformer.(*prefixChain); ok {
-			p.Transformer = within.of(resource, metrics)
+			p.Transformer = within.withMetrics(resource, metrics)
 		}
 		out.transformers[i] = p
 		name := string(p.Prefix)

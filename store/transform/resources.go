@@ -26,7 +26,7 @@ type Resources struct {
 
 	mu sync.Mutex
 	// following holds the transformers that were handed out, if another configuration may replace this one.
-	following map[schema.GroupResource]*following
+	following map[schema.GroupResource]*currentTransformer
 	// ending holds replaced configurations until their plugins are closed. mu guards following, ending and closed.
 	ending map[*configuration]*time.Timer
 	closed bool
@@ -61,7 +61,7 @@ type configuration struct {
 }
 
 func newResources(first *configuration) *Resources {
-	r := &Resources{following: map[schema.GroupResource]*following{}, ending: map[*configuration]*time.Timer{}}
+	r := &Resources{following: map[schema.GroupResource]*currentTransformer{}, ending: map[*configuration]*time.Timer{}}
 	r.current.Store(&state{configuration: first})
 	changed := make(chan struct{})
 	r.changed.Store(&changed)
@@ -195,7 +195,7 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 		return f
 	}
 	now := r.current.Load()
-	f := &following{resources: r, resource: resource, slot: len(now.slots)}
+	f := &currentTransformer{resources: r, resource: resource, slot: len(now.slots)}
 	if f.slot == maxSlots {
 		return f // it looks its transformer up each time
 	}
@@ -205,15 +205,15 @@ func (r *Resources) ForResource(resource schema.GroupResource) Transformer {
 	return f
 }
 
-// following is the transformer of a resource by the configuration that counts when it is used. Finding it takes one
-// atomic load.
-type following struct {
+// currentTransformer is the transformer of a resource by the configuration that counts when it is used. Finding it
+// takes one atomic load.
+type currentTransformer struct {
 	resources *Resources
 	resource  schema.GroupResource
 	slot      int
 }
 
-func (f *following) now() Transformer {
+func (f *currentTransformer) current() Transformer {
 	s := f.resources.current.Load()
 	if f.slot < len(s.slots) {
 		return s.slots[f.slot]
@@ -221,12 +221,12 @@ func (f *following) now() Transformer {
 	return s.forResource(f.resource)
 }
 
-func (f *following) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
-	return f.now().TransformFromStorage(ctx, data, dataCtx)
+func (f *currentTransformer) TransformFromStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, bool, error) {
+	return f.current().TransformFromStorage(ctx, data, dataCtx)
 }
 
-func (f *following) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
-	return f.now().TransformToStorage(ctx, data, dataCtx)
+func (f *currentTransformer) TransformToStorage(ctx context.Context, data []byte, dataCtx Context) ([]byte, error) {
+	return f.current().TransformToStorage(ctx, data, dataCtx)
 }
 
 func (c *configuration) measure(m *Metrics) {
@@ -278,7 +278,7 @@ func (c *configuration) forResource(resource schema.GroupResource) Transformer {
 	defer c.mu.Unlock()
 	out := c.counting[resource]
 	if out == nil {
-		out = c.rules[rule].of(resource.String(), c.metrics)
+		out = c.rules[rule].withMetrics(resource.String(), c.metrics)
 		if len(c.counting) < maxSlots {
 			c.counting[resource] = out
 		}

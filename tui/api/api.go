@@ -45,19 +45,19 @@ type Client struct {
 
 // New makes a client of the server of a config.
 func New(config *rest.Config) (*Client, error) {
-	c := Later()
+	c := NewPending()
 	return c, c.Connect(config)
 }
 
-// Later makes a client of a server that is not known yet: its requests wait for [Client.Connect].
-func Later() *Client { return &Client{ready: make(chan struct{})} }
+// NewPending makes a client of a server that is not known yet: its requests wait for [Client.Connect].
+func NewPending() *Client { return &Client{ready: make(chan struct{})} }
 
 // Report has the client call report with each request that it sends, on any goroutine. It is called before the first.
 func (c *Client) Report(report func(Request)) { c.report = report }
 
 // Absent makes a client without a server: its requests fail with the reason why.
 func Absent(why string) *Client {
-	c := Later()
+	c := NewPending()
 	c.absent = why
 	return c
 }
@@ -182,7 +182,7 @@ func (c *Client) Send(ctx context.Context, r Request) (*http.Response, error) {
 		c.report(r)
 	}
 	res, err := c.http.Do(req)
-	return res, c.answered(ctx, res, err)
+	return res, c.recordAnswer(ctx, res, err)
 }
 
 // JSON sends a request and decodes the answer into out, unless out is nil.

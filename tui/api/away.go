@@ -12,57 +12,57 @@ import (
 	"sync"
 )
 
-// Away is the error of an unreachable server: it never answered, or went away.
-type Away struct {
+// UnreachableError is the error of an unreachable server: it never answered, or went away.
+type UnreachableError struct {
 	Host string
 	// Why is the reason in a few words, such as connection refused.
 	Why   string
 	cause error
 }
 
-func (e *Away) Error() string {
+func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("the server at %s does not answer (%s)", e.Host, e.Why)
 }
 
 // Unwrap returns the error of the connection.
-func (e *Away) Unwrap() error { return e.cause }
+func (e *UnreachableError) Unwrap() error { return e.cause }
 
 // presence records whether the server answers. mu guards away and returns.
 type presence struct {
 	mu      sync.Mutex
-	away    *Away
+	away    *UnreachableError
 	returns int
 }
 
-// Away returns the failure of the latest request to reach the server; nil if the server answered, or nothing was sent
-// yet.
-func (c *Client) Away() *Away {
+// Unreachable returns the failure of the latest request to reach the server; nil if the server answered, or nothing was
+// sent yet.
+func (c *Client) Unreachable() *UnreachableError {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	return c.presence.away
 }
 
-// Returns counts how often the server answered again after a failure. A change tells callers to repeat failed
+// Recoveries counts how often the server answered again after a failure. A change tells callers to repeat failed
 // requests.
-func (c *Client) Returns() int {
+func (c *Client) Recoveries() int {
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	return c.presence.returns
 }
 
-// answered records whether a request was answered, and turns a failed connection into an [Away]. A cancelled request
-// proves nothing. A restarting server counts as away while it answers 503.
-func (c *Client) answered(ctx context.Context, res *http.Response, err error) error {
+// recordAnswer records whether a request was answered, and turns a failed connection into an [UnreachableError]. A
+// cancelled request proves nothing. A restarting server counts as away while it answers 503.
+func (c *Client) recordAnswer(ctx context.Context, res *http.Response, err error) error {
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return c.gone(err)
+		return c.unreachable(err)
 	case ctx.Err() != nil:
 		return err
 	}
 	c.presence.mu.Lock()
 	defer c.presence.mu.Unlock()
 	if err != nil {
-		c.presence.away = c.gone(err)
+		c.presence.away = c.unreachable(err)
 		return c.presence.away
 	}
 	if c.presence.away != nil && res.StatusCode != http.StatusServiceUnavailable {
@@ -72,18 +72,18 @@ func (c *Client) answered(ctx context.Context, res *http.Response, err error) er
 	return nil
 }
 
-// cut returns the error that ended a stream, as an [Away] if the connection broke rather than the contents.
+// cut returns the error that ended a stream, as an [UnreachableError] if the connection broke rather than the contents.
 func (c *Client) cut(ctx context.Context, err error) error {
 	var op *net.OpError
 	if ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)) {
-		return c.gone(err)
+		return c.unreachable(err)
 	}
 	return err
 }
 
-// gone turns an error of the connection into an [Away] with a short reason.
-func (c *Client) gone(err error) *Away {
-	a := &Away{Host: c.base.String(), cause: err, Why: "it closed the connection"}
+// unreachable turns an error of the connection into an [UnreachableError] with a short reason.
+func (c *Client) unreachable(err error) *UnreachableError {
+	a := &UnreachableError{Host: c.base.String(), cause: err, Why: "it closed the connection"}
 	var op *net.OpError
 	var system *os.SyscallError
 	var whole *url.Error

@@ -36,11 +36,11 @@ func TestAway(t *testing.T) {
 	defer c.Close()
 	ctx := context.Background()
 	ask := func() error { return c.Get(ctx, "/", nil, nil) }
-	if err := ask(); err != nil || c.Away() != nil || c.Returns() != 0 {
-		t.Fatalf("%v, %v", err, c.Away())
+	if err := ask(); err != nil || c.Unreachable() != nil || c.Recoveries() != 0 {
+		t.Fatalf("%v, %v", err, c.Unreachable())
 	}
 	err = c.Watch(ctx, "/cut", nil, func(Event) error { return nil })
-	var away *Away
+	var away *UnreachableError
 	if !errors.As(err, &away) || away.Why != "it closed the connection" {
 		t.Errorf("a watch that is cut: %v", err)
 	}
@@ -48,8 +48,8 @@ func TestAway(t *testing.T) {
 	server.Close()
 	want := "the server at http://" + address + " does not answer (connection refused)"
 	for range 2 {
-		if err := ask(); err == nil || err.Error() != want || c.Away() == nil || c.Away().Error() != want {
-			t.Fatalf("%v, %v", err, c.Away())
+		if err := ask(); err == nil || err.Error() != want || c.Unreachable() == nil || c.Unreachable().Error() != want {
+			t.Fatalf("%v, %v", err, c.Unreachable())
 		}
 	}
 	given, cancel := context.WithCancel(ctx)
@@ -67,13 +67,13 @@ func TestAway(t *testing.T) {
 	back.Start()
 	defer back.Close()
 	starting.Store(true)
-	if err := ask(); Code(err) != http.StatusServiceUnavailable || c.Away() == nil {
-		t.Errorf("a server that starts: %v, %v", err, c.Away())
+	if err := ask(); Code(err) != http.StatusServiceUnavailable || c.Unreachable() == nil {
+		t.Errorf("a server that starts: %v, %v", err, c.Unreachable())
 	}
 	starting.Store(false)
 	for range 2 {
-		if err := ask(); err != nil || c.Away() != nil || c.Returns() != 1 {
-			t.Errorf("%v, %v, %d", err, c.Away(), c.Returns())
+		if err := ask(); err != nil || c.Unreachable() != nil || c.Recoveries() != 1 {
+			t.Errorf("%v, %v, %d", err, c.Unreachable(), c.Recoveries())
 		}
 	}
 	other, err := New(&rest.Config{Host: "https://" + address})

@@ -112,7 +112,7 @@ func (s *Screen) stopWatch() { s.stream.cancel() }
 
 func (s *Screen) refresh() {
 	if s.poller != nil {
-		s.poller.now()
+		s.poller.pollNow()
 	}
 }
 
@@ -197,11 +197,11 @@ func (s *Screen) askKill() tea.Cmd {
 		order.APIVersion, order.Kind = v1alpha1.SchemeGroupVersion.String(), "JourneyCommand"
 		return screen.Do(s.host, func() (string, error) {
 			return journey, client.Create(life, api.KX+"/journeys/"+journey+"/step", &order, nil)
-		}, s.dropped)
+		}, s.noteDrop)
 	})
 }
 
-func (s *Screen) dropped(journey string, err error) tea.Cmd {
+func (s *Screen) noteDrop(journey string, err error) tea.Cmd {
 	if err != nil {
 		s.host.Complain(s.host.Theme().Words.Phrase("the watch was not ended: %s", draw.Clean(api.Reason(err))))
 		return nil

@@ -106,12 +106,12 @@ func (p *poller) choose(name string) {
 	p.want = name
 	p.mu.Unlock()
 	if !same {
-		p.now()
+		p.pollNow()
 	}
 }
 
-// now polls at once.
-func (p *poller) now() {
+// pollNow polls at once.
+func (p *poller) pollNow() {
 	select {
 	case p.kick <- struct{}{}:
 	default:

@@ -67,9 +67,9 @@ func New(host screen.Host) *Screen {
 		Panes: []screen.Place{{Context: inCaches, Pane: s.list}, {Context: inWatchers, Pane: s.watchers},
 			{Context: inResult, Pane: s.result}},
 		Arrange: s.arrange,
-		Line:    s.FindLine(inFind, func() { s.moved(s.At()) }),
+		Line:    s.FindLine(inFind, func() { s.followCursor(s.At()) }),
 		Absent:  func(pane int) bool { return pane == resultPart && !s.hasResult() },
-		Moved:   s.moved,
+		Moved:   s.followCursor,
 	})
 	return s
 }
@@ -194,8 +194,8 @@ func (s *Screen) stopStream() {
 	s.stream, s.watched = nil, progress{}
 }
 
-// moved follows the cursor of a pane.
-func (s *Screen) moved(pane int) tea.Cmd {
+// followCursor follows the cursor of a pane.
+func (s *Screen) followCursor(pane int) tea.Cmd {
 	if i := s.list.Cursor(); pane == cachesPart && i >= 0 {
 		s.choose(nameIn(s.caches.Rows[i]))
 	}

@@ -37,10 +37,11 @@ func (s *Screen) breakHere() tea.Cmd {
 	row := s.list.Selected()
 	held := s.heldAt()
 	if len(held) == 0 {
-		return rules.Break(s.host, s.held, s.stepHere(), row.Spec.Verb, s.filterHere(), 1, s.cacheChoice())
+		once := v1alpha1.FaultSpec{Filter: s.filterHere(), Count: 1}
+		return rules.Break(s.host, s.held, s.stepHere(), row.Spec.Verb, once, s.cacheChoice())
 	}
 	h := s.heldHere(held)
-	menu := screen.Menu{Title: s.phrase("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Typed}
+	menu := screen.Menu{Title: s.phrase("What goes wrong at %d %s of %s", h.Step+1, h.ID, row.Name), Hint: rules.Hint(row.Spec.Verb)}
 	if slices.Contains([]string{"update", "patch", "delete"}, row.Spec.Verb) {
 		menu.Choices = append(menu.Choices, screen.Choice{
 			Title: s.phrase("lose the race"), Help: s.phrase("another writer commits first; the request stays held"),
@@ -48,17 +49,17 @@ func (s *Screen) breakHere() tea.Cmd {
 		})
 	}
 	for _, e := range rules.Effects("", row.Spec.Verb) {
-		if c, ok := s.breaking(row.Name, h, e); ok {
+		if c, ok := s.breakChoice(row.Name, h, e); ok {
 			menu.Choices = append(menu.Choices, c)
 		}
 	}
 	menu.Choices = append(menu.Choices, s.cacheChoice())
 	menu.Typed = func(text string) (screen.Choice, error) {
-		e, err := rules.ReadEffect(text)
+		e, err := rules.ReadEffect("", row.Spec.Verb, text)
 		if err != nil {
 			return screen.Choice{}, err
 		}
-		c, ok := s.breaking(row.Name, h, e)
+		c, ok := s.breakChoice(row.Name, h, e)
 		if !ok {
 			return c, fmt.Errorf("%s can't be made to fail: type a time, such as 250ms", h.ID)
 		}
@@ -67,8 +68,8 @@ func (s *Screen) breakHere() tea.Cmd {
 	return s.host.Choose(menu)
 }
 
-// breaking makes a choice that injects an effect where a request is held. It reports whether that is possible.
-func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (screen.Choice, bool) {
+// breakChoice makes a choice that injects an effect where a request is held. It reports whether that is possible.
+func (s *Screen) breakChoice(name string, h *v1alpha1.HeldStep, e rules.Effect) (screen.Choice, bool) {
 	c := screen.Choice{Title: e.Title, Help: e.Help}
 	spec := v1alpha1.JourneyCommandSpec{Step: &h.Step}
 	switch e.Fault.Effect {
@@ -81,9 +82,12 @@ func (s *Screen) breaking(name string, h *v1alpha1.HeldStep, e rules.Effect) (sc
 		spec.Action, spec.Delay = v1alpha1.ActionDelay, e.Fault.Delay
 	case v1alpha1.FaultDropWatch:
 		spec.Action, spec.Step, c.Why = v1alpha1.ActionDrop, nil, s.whyNoDrop()
-	case v1alpha1.FaultTimeoutAfterCommit:
+	case v1alpha1.FaultTimeoutAfterCommit, v1alpha1.FaultWebhookDown, v1alpha1.FaultLag:
+		if e.Fault.Outage != "" && !rules.CallsWebhook(h.ID) {
+			return c, false
+		}
 		spec.Action, c.Why = v1alpha1.ActionContinue, s.whyNoFault()
-		c.Do = func() tea.Cmd { return s.timeOutAfterCommit(name, spec) }
+		c.Do = func() tea.Cmd { return s.goOnToFault(name, spec, e.Fault) }
 		return c, true
 	}
 	c.Do = func() tea.Cmd { return s.tell(name, spec) }
@@ -100,13 +104,12 @@ func (s *Screen) cacheChoice() screen.Choice {
 	return c
 }
 
-// timeOutAfterCommit continues a request so that it writes and its client gets a 504. It makes a fault for this
-// request alone, which goes when the request has ended.
-func (s *Screen) timeOutAfterCommit(name string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
-	return s.telled(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
-		key, err := s.held.Add(ctx, control.Spec{Fault: &v1alpha1.FaultSpec{
-			Effect: v1alpha1.FaultTimeoutAfterCommit, Filter: filter.Compose("id", name), Count: 1,
-		}})
+// goOnToFault continues a request so that it meets a fault on its way. It makes the fault for this request alone, and
+// it goes when the request has ended.
+func (s *Screen) goOnToFault(name string, spec v1alpha1.JourneyCommandSpec, fault v1alpha1.FaultSpec) tea.Cmd {
+	return s.command(name, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
+		fault.Filter, fault.Count = filter.Compose("id", name), 1
+		key, err := s.held.Add(ctx, control.Spec{Fault: &fault})
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/keys"
@@ -55,19 +56,19 @@ type Screen struct {
 	// lastMarked is the request on the other side of a comparison.
 	lastMarked string
 
-	want led
+	want destination
 }
 
-// led is the user's destination until the cursor is there.
-type led struct {
+// destination is the request that the user wants to see, until the cursor is there.
+type destination struct {
 	screen.ToRequest
 	// asked reports that the server was queried for the request, because the list does not have it.
 	asked bool
 }
 
 var (
-	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Returner = (*Screen)(nil)
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Retrier = (*Screen)(nil)
 )
 
 // Options configure the screen.
@@ -90,6 +91,10 @@ type Export struct {
 	// Server is the address of the requests' server; empty for a saved capture.
 	Server   string
 	Journeys []*v1alpha1.Journey
+	// Both puts two journeys beside each other.
+	Both bool
+	// Language is the language of the document's words.
+	Language lang.Language
 	// Others holds, by the name of a refused request, the requests that changed the object over which it was refused.
 	Others map[string][]*v1alpha1.Journey
 	// Files returns the server's source files; nil if there is no server.
@@ -101,11 +106,11 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	ring, look := session.NewRing(ringCapacity), host.Theme
 	ring.Dropped = uint64(o.Dropped)
 	s := &Screen{
-		host: host, options: o, session: of(host, o), ring: ring,
+		host: host, options: o, session: openSession(host, o), ring: ring,
 		list: list.New(ring, look, host.Zone()), steps: steps.New(look), detail: detail.New(look),
 		held: held,
 	}
-	s.steps.Named(o.Named)
+	s.steps.ShowIDs(o.Named)
 	s.sources = source.NewLibrary(host, s.supply)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: keys.List, Pane: s.list}, {Context: keys.Steps, Pane: s.steps},
@@ -113,7 +118,7 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 		Arrange: func(w, h int) []layout.Rect {
 			return layout.ForCapture(w, h, s.Behind(), s.detail.Wants(w), *s.Borders())
 		},
-		Head: func() []string { return []string{s.filterLine()} }, HeadLines: 1, Focused: s.focused,
+		Head: func() []string { return []string{s.filterLine()} }, HeadLines: 1, Focused: s.stopFollowing,
 		Line: &screen.Line{Context: keys.Filter, Begin: func() string { return s.applied }},
 	})
 	s.open.cancel = func() {}
@@ -122,8 +127,8 @@ func New(host screen.Host, held *control.Control, o Options) *Screen {
 	return s
 }
 
-// of returns the session with the server, or with the saved capture.
-func of(host screen.Host, o Options) *session.Session {
+// openSession returns the session with the server, or with the saved capture.
+func openSession(host screen.Host, o Options) *session.Session {
 	if host.API().Absent() != "" {
 		return session.NewArchive(o.Saved, host.Reasons(), host.Changed, host.Guard)
 	}
@@ -140,13 +145,13 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 	}
 	switch to := to.(type) {
 	case screen.ToRequest:
-		s.want = led{ToRequest: to}
+		s.want = destination{ToRequest: to}
 		return s.lead()
 	case screen.ToRequests:
 		s.GoTo(layout.List)
 		s.follow(to.Filter)
 	case screen.ToNewest:
-		s.want = led{}
+		s.want = destination{}
 		s.list.Follow()
 		return s.sync()
 	}
@@ -175,7 +180,7 @@ func (s *Screen) lead() tea.Cmd {
 		return nil
 	case s.list.Select(id):
 		want := s.want
-		s.want = led{}
+		s.want = destination{}
 		cmd := s.sync()
 		s.open.step, s.open.field, s.open.tab = want.Step, want.Field, want.Tab
 		if want.Field != "" {
@@ -208,11 +213,11 @@ func (s *Screen) askFor(id string) tea.Cmd {
 		case s.want.Journey != id: // it is there by now, or the user was led elsewhere
 			return nil
 		case errors.Is(err, session.ErrForgotten):
-			s.want = led{}
+			s.want = destination{}
 			s.host.Complain(s.phrase("the server no longer has request %s", id))
 			return nil
 		case err != nil:
-			s.want = led{}
+			s.want = destination{}
 			s.host.Complain(draw.Clean(s.phrase("request %s: %s", id, s.host.Theme().Words.Text(screen.Trouble(err)))))
 			return nil
 		}
@@ -239,8 +244,8 @@ func (s *Screen) Resize(larger bool) bool {
 	return s.Split.Resize(larger)
 }
 
-// focused stops following when the user looks at a request, so that the request stays under the cursor.
-func (s *Screen) focused(pane int) {
+// stopFollowing stops following when the user looks at a request, so that the request stays under the cursor.
+func (s *Screen) stopFollowing(pane int) {
 	if pane != layout.List && s.list.Following() && s.list.Selected() != nil {
 		s.list.Hold()
 		s.host.Say(s.phrase("follow is off while you look: %s follows again", keys.Follow.Key()))

@@ -248,7 +248,7 @@ func TestComplete(t *testing.T) {
 		if got := s.Line().String(); got != `user:"Ann, of here"` {
 			t.Errorf("%s becomes %s", typed, got)
 		}
-		if _, err := s.parsed(); err != nil {
+		if _, err := s.parseFilter(); err != nil {
 			t.Error(err)
 		}
 	}

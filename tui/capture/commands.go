@@ -1,9 +1,9 @@
 package capture
 
 import (
-	"strings"
-
+	"net/http"
 	"slices"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -25,7 +25,7 @@ var (
 func (s *Screen) Commands() []keys.Command {
 	all := slices.Concat(s.listCommands(), s.foldCommands(), s.treeCommands(), s.detailCommands(), s.linkCommands(), s.markCommands(),
 		s.stepCommands(), s.runCommands(), s.whatIfCommands(), s.fileCommands(), s.filterCommands())
-	return keys.Then(all, s.sync)
+	return keys.RunAfter(all, s.sync)
 }
 
 func (s *Screen) listCommands() []keys.Command {
@@ -69,7 +69,7 @@ func (s *Screen) detailCommands() []keys.Command {
 			Help: "Show the previous tab of Detail."},
 		{ID: "detail.next-tab", Meaning: keys.NextTab, Contexts: keys.Panes, Hint: "tab of detail", Do: s.reveal(s.detail.NextTab),
 			Help: "Show the next tab of Detail: Step, Diff, Source, Object, etcd, Timing, Watchers, Request."},
-		{ID: "detail.step", Meaning: keys.TheStep, Contexts: keys.Panes, Do: s.tab(detail.StepTab),
+		{ID: "detail.step", Meaning: keys.TheStep, Contexts: keys.Panes, Next: s.whyHint, Do: s.tab(detail.StepTab),
 			Help: "Show in Detail what is known of the step: why it went as it did, what went in and came out, and where the code is."},
 		{ID: "detail.object", Meaning: keys.TheObject, Contexts: keys.Panes, Do: s.tab(detail.ObjectTab),
 			Help: "Show in Detail the object at the step."},
@@ -155,12 +155,12 @@ func (s *Screen) whyNoStory() string {
 
 // tellStory tells the story of the open request.
 func (s *Screen) tellStory() tea.Cmd {
-	return s.host.Go(screen.ToStory{Journey: s.open.journey, Others: s.others(), Step: s.tellFrom()})
+	return s.host.Go(screen.ToStory{Journey: s.open.journey, Others: s.relatedRequests(), Step: s.tellFrom()})
 }
 
 // drawPicture draws the picture of the open request.
 func (s *Screen) drawPicture() tea.Cmd {
-	return s.host.Go(screen.ToPicture{Journey: s.open.journey, Others: s.others(), Step: s.tellFrom()})
+	return s.host.Go(screen.ToPicture{Journey: s.open.journey, Others: s.relatedRequests(), Step: s.tellFrom()})
 }
 
 // tellFrom is the step under the cursor if Steps or Detail has the focus; else -1, for the beginning.
@@ -243,6 +243,14 @@ func (s *Screen) copy() (tea.Cmd, bool) {
 		return s.host.Copy(text), true
 	}
 	return s.host.Copy(row.Name), true
+}
+
+// whyHint is the hint of the step while the card of a refusal is out of view.
+func (s *Screen) whyHint() string {
+	if j := s.list.Selected(); j != nil && j.Status.Code >= http.StatusBadRequest && s.Area(layout.Detail).W == 0 {
+		return "why"
+	}
+	return ""
 }
 
 // tab makes a command that shows a tab of Detail.

@@ -10,8 +10,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// completing returns the part of the filter at the cursor.
-func (s *Screen) completing() filter.Place { return filter.PlaceAt(s.Line().Before()) }
+// completionPlace returns the part of the filter at the cursor.
+func (s *Screen) completionPlace() filter.Place { return filter.PlaceAt(s.Line().Before()) }
 
 // forms lists the filter's functions: names before a parenthesis, with their help.
 var forms = []filter.Field{
@@ -21,7 +21,7 @@ var forms = []filter.Field{
 
 // candidates lists the fields and forms that begin with the word before the cursor.
 func (s *Screen) candidates() []filter.Field {
-	at := s.completing()
+	at := s.completionPlace()
 	if at.Field != "" || at.Word == "" || at.Quoted {
 		return nil
 	}
@@ -59,7 +59,7 @@ const valuesMost = 64
 // values completes the value of a field: first with the steps of the open request, then with the field's known
 // values, then with values from the requests in the list.
 func (s *Screen) values() []string {
-	at := s.completing()
+	at := s.completionPlace()
 	field, word := at.Field, at.Word
 	if field == "" && at.OfStep && !at.Quoted {
 		field = "step"
@@ -70,7 +70,7 @@ func (s *Screen) values() []string {
 			known = f.Values
 		}
 	}
-	known = slices.Concat(known, s.session.Known(field))
+	known = slices.Concat(known, s.session.Names(field))
 	var found []string
 	offer := func(value string) {
 		if value != "" && len(found) < valuesMost && strings.HasPrefix(value, word) && !slices.Contains(found, value) {
@@ -95,7 +95,7 @@ func (s *Screen) values() []string {
 
 // complete completes the word before the cursor up to the first ambiguity.
 func (s *Screen) complete() {
-	at := s.completing()
+	at := s.completionPlace()
 	names := s.values()
 	if at.Field == "" {
 		for _, f := range s.candidates() {

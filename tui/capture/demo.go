@@ -79,11 +79,11 @@ func create(ctx context.Context, server *api.Client) error {
 		if i > 0 {
 			continue
 		}
-		if err := established(ctx, server); err != nil {
+		if err := awaitEstablished(ctx, server); err != nil {
 			return fmt.Errorf("create the demo: %w", err)
 		}
 	}
-	for _, do := range []func(context.Context, *api.Client) error{contended, raced} {
+	for _, do := range []func(context.Context, *api.Client) error{playConflict, playRace} {
 		if err := do(ctx, server); err != nil {
 			return fmt.Errorf("play the demo: %w", err)
 		}
@@ -97,8 +97,8 @@ func create(ctx context.Context, server *api.Client) error {
 // demoObject is the object that the demo's writers contend for.
 const demoObject = demoObjects + "/nightly"
 
-// contended plays a conflict: two writers read the same revision of the object, and both update it.
-func contended(ctx context.Context, server *api.Client) error {
+// playConflict plays a conflict: two writers read the same revision of the object, and both update it.
+func playConflict(ctx context.Context, server *api.Client) error {
 	writers := [...]string{"first-writer", "second-writer"}
 	var read [len(writers)]map[string]any
 	for i, name := range writers {
@@ -125,9 +125,9 @@ func contended(ctx context.Context, server *api.Client) error {
 // demoRace is the fault that delays the first transaction of a merge patch until another writer has committed.
 const demoRace = "demo-race"
 
-// raced sends a patch while another writer commits first, so that the server applies it twice. It does nothing on a
+// playRace sends a patch while another writer commits first, so that the server applies it twice. It does nothing on a
 // server that refuses faults.
-func raced(ctx context.Context, server *api.Client) error {
+func playRace(ctx context.Context, server *api.Client) error {
 	untraced := http.Header{"Kx-Trace": {"off"}}
 	fault := api.Request{Method: http.MethodPost, Path: api.KX + "/faults", Header: untraced, Body: []byte(`{
   "apiVersion": "kx.dev/v1alpha1", "kind": "Fault", "metadata": {"name": "` + demoRace + `"},
@@ -177,10 +177,10 @@ func patch(ctx context.Context, server *api.Client, kind, query, body string) er
 // demoPause is the interval between two looks at a definition.
 const demoPause = 20 * time.Millisecond
 
-// established waits until the demo's definition is established: until then the server may answer 404 for its
+// awaitEstablished waits until the demo's definition is established: until then the server may answer 404 for its
 // resource. The requests of the wait are not recorded, so that the list shows the demo's own requests and no
 // failures.
-func established(ctx context.Context, server *api.Client) error {
+func awaitEstablished(ctx context.Context, server *api.Client) error {
 	look := api.Request{Path: demoDefinitions + "/" + demoName, Header: http.Header{"Kx-Trace": {"off"}}}
 	for {
 		var definition struct {

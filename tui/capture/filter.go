@@ -9,9 +9,9 @@ import (
 	"github.com/kx-apiserver/kx/tui/screen"
 )
 
-// parsed parses the typed filter.
-func (s *Screen) parsed() (filter.Filter, *filter.Error) {
-	f, err := filter.Parse(s.Line().String(), s.session.Known)
+// parseFilter parses the typed filter.
+func (s *Screen) parseFilter() (filter.Filter, *filter.Error) {
+	f, err := filter.Parse(s.Line().String(), s.session.Names)
 	var e *filter.Error
 	if err != nil && !errors.As(err, &e) {
 		e = &filter.Error{Column: 1, Problem: err.Error()}
@@ -21,7 +21,7 @@ func (s *Screen) parsed() (filter.Filter, *filter.Error) {
 
 // apply follows the requests that match the typed filter, if it parses. Until then the old result stays.
 func (s *Screen) apply() {
-	if _, err := s.parsed(); err != nil {
+	if _, err := s.parseFilter(); err != nil {
 		s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 		return
 	}

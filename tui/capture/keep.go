@@ -29,7 +29,7 @@ func (s *Screen) Restore(data json.RawMessage) error {
 		return err
 	}
 	s.named = k.Named // one of another version of kx is refused when it is taken
-	if _, err := filter.Parse(k.Filter, s.session.Known); err != nil {
+	if _, err := filter.Parse(k.Filter, s.session.Names); err != nil {
 		return fmt.Errorf("the filter %q: %w", k.Filter, err)
 	}
 	s.applied = k.Filter

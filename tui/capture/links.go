@@ -66,7 +66,7 @@ func (s *Screen) showDiff() {
 
 // showSource shows the source of the step, or of the step that changed the field under the cursor.
 func (s *Screen) showSource() {
-	if step, ok := s.detail.Blamed(); ok && s.At() == layout.Detail {
+	if step, ok := s.detail.BlamedStep(); ok && s.At() == layout.Detail {
 		s.steps.SelectStep(step)
 		s.showStep()
 	}
@@ -133,7 +133,7 @@ func (s *Screen) supply() tea.Cmd {
 	}
 	if of, ok := s.detail.WantsTheirs(); ok {
 		cmds = append(cmds, s.sources.WantTheirs(of))
-		s.detail.GiveTheirs(s.sources.Theirs(of))
+		s.detail.GiveTheirs(s.sources.Upstream(of))
 	}
 	if name := s.detail.WantsCache(); name != "" {
 		if want := (cacheAnswer{journey: s.open.id, name: name}); s.watching.journey != want.journey || s.watching.name != name {

@@ -203,7 +203,7 @@ func TestBeside(t *testing.T) {
 		h.Press("j")
 	}
 	h.Size(200, 56)
-	step, ok := s.detail.Blamed()
+	step, ok := s.detail.BlamedStep()
 	h.Until("the source is there", func() bool {
 		file, _ := s.sources.Get(s.open.journey.Status.Steps[step].File)
 		return file != nil

@@ -100,7 +100,7 @@ func (s *Screen) askName() tea.Cmd {
 
 // takeNamed puts a kept filter on, if this version of kx can read it.
 func (s *Screen) takeNamed(name string) {
-	if _, err := filter.Parse(s.named[name], s.session.Known); err != nil {
+	if _, err := filter.Parse(s.named[name], s.session.Names); err != nil {
 		s.host.Complain(s.phrase("the filter %s can't be used: %s", name, err.Error()))
 		return
 	}

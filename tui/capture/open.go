@@ -66,11 +66,11 @@ func (s *Screen) fetch(id string) tea.Cmd {
 		kept, early = nil, nil
 	}
 	s.open = subject{id: id, request: request, cancel: cancel, journey: kept, fetching: true, early: early}
-	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }),
+	return screen.Do(s.host, countFields(func() (*v1alpha1.Journey, error) { return s.session.Get(ctx, id) }),
 		func(j journey, err error) tea.Cmd {
 			var asked []tea.Cmd
 			if request == s.open.request { // else the cursor is elsewhere by now
-				s.fetched(j, err)
+				s.takeJourney(j, err)
 				asked = s.askedEarly()
 			}
 			return tea.Batch(append(asked, s.sync())...) // it may be later by now
@@ -112,8 +112,8 @@ type journey struct {
 	changed []int
 }
 
-// counted counts the fields that each step of a journey changed, off the goroutine of the screens.
-func counted(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
+// countFields counts the fields that each step of a journey changed, off the goroutine of the screens.
+func countFields(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
 	return func() (journey, error) {
 		j, err := get()
 		if err != nil {
@@ -123,14 +123,14 @@ func counted(get func() (*v1alpha1.Journey, error)) func() (journey, error) {
 	}
 }
 
-func (s *Screen) Returned() tea.Cmd {
+func (s *Screen) Retry() tea.Cmd {
 	if s.open.id == "" || s.open.journey != nil || s.open.fetching {
 		return nil
 	}
 	return s.fetch(s.open.id)
 }
 
-func (s *Screen) fetched(j journey, err error) {
+func (s *Screen) takeJourney(j journey, err error) {
 	s.open.cancel()
 	s.open.fetching = false
 	if err != nil {

@@ -14,8 +14,8 @@ type relatedRequests struct {
 	journeys []*v1alpha1.Journey
 }
 
-// others returns the related requests of the open request.
-func (s *Screen) others() []*v1alpha1.Journey {
+// relatedRequests returns the related requests of the open request.
+func (s *Screen) relatedRequests() []*v1alpha1.Journey {
 	if s.related.of != s.open.journey {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *Screen) others() []*v1alpha1.Journey {
 func (s *Screen) wantRelated() tea.Cmd {
 	j := s.open.journey
 	switch {
-	case j == nil || refusal.Wanted(j) == "":
+	case j == nil || refusal.RelatedFilter(j) == "":
 		return nil
 	case s.related.of == j:
 		s.detail.GiveRelated(s.related.journeys)

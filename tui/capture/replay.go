@@ -6,6 +6,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send/again"
 )
 
 // replay sends the request again, held at its first step if held is set, or leads to the form where it can be
@@ -29,7 +30,7 @@ func (s *Screen) replayTo(hold screen.ToSend) tea.Cmd {
 
 // sendAgain leads to the screen Send with a request.
 func (s *Screen) sendAgain(j *v1alpha1.Journey, hold screen.ToSend) tea.Cmd {
-	to, note := Replay(j, hold.Held)
+	to, note := again.Replay(j, hold.Held)
 	to.HeldAt, to.Skip = hold.HeldAt, hold.Skip
 	cmd := s.host.Go(to)
 	if note != "" {

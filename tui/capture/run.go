@@ -79,7 +79,7 @@ func (g goal) count(all []v1alpha1.Step) (n int) {
 // run runs a held request to a goal, or moves the cursor to it in one that is not held.
 func (s *Screen) run(to goal) tea.Cmd {
 	row := s.list.Selected()
-	if row == nil || s.orders.later(row.Name, func() tea.Cmd { return s.run(to) }) {
+	if row == nil || s.orders.enqueue(row.Name, func() tea.Cmd { return s.run(to) }) {
 		return nil
 	}
 	held := s.heldAt()
@@ -108,7 +108,7 @@ func (s *Screen) runOn(id string, from int, to goal) tea.Cmd {
 		}
 		return at != from && at < len(j.Status.Steps) && to.step(j.Status.Steps, min(from, len(j.Status.Steps)-1), at)
 	}
-	return s.telled(id, "", func(ctx context.Context) (j *v1alpha1.Journey, err error) {
+	return s.command(id, "", func(ctx context.Context) (j *v1alpha1.Journey, err error) {
 		for range runMost {
 			j, err = s.step(ctx, id, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionInto})
 			if err != nil || len(j.Status.Held) == 0 || reached(j) {
@@ -167,7 +167,7 @@ func (s *Screen) runTo() tea.Cmd {
 	s.list.Hold()
 	return s.host.Propose(s.phrase("run to the step"), steps.EtcdTxn.String(), func(id string) tea.Cmd {
 		id = strings.ToLower(id)
-		if _, err := filter.Parse("step="+strconv.Quote(id), s.session.Known); err != nil {
+		if _, err := filter.Parse("step="+strconv.Quote(id), s.session.Names); err != nil {
 			s.host.Complain(screen.FilterProblem(s.host.Theme().Words, err))
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/pane/list"
+	"github.com/kx-apiserver/kx/tui/send/again"
 	"github.com/kx-apiserver/kx/tui/shell"
 )
 
@@ -22,22 +23,22 @@ func sameAs(s *v1alpha1.JourneySpec) string {
 
 // runnable returns the command with the body in it, if that is known, and a note about differences.
 func runnable(j *v1alpha1.Journey) (text, note string) {
-	again, note := Replay(j, false)
+	replayed, note := again.Replay(j, false)
 	switch {
-	case again.Body == nil && note == "":
+	case replayed.Body == nil && note == "":
 		return sameAs(&j.Spec), ""
-	case again.Body == nil:
+	case replayed.Body == nil:
 		return sameAs(&j.Spec), note + ": put it into " + file
 	case j.Spec.Method == "PATCH":
 		s := j.Spec
-		s.ContentType = again.ContentType // replay turns an apply into another kind of patch
-		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(escape.JSON(again.Body))}), note
+		s.ContentType = replayed.ContentType // replay turns an apply into another kind of patch
+		return command(&s, file, []string{"--type", patchType(s.ContentType), "-p", string(escape.JSON(replayed.Body))}), note
 	}
 	text = command(&j.Spec, "-", nil)
 	if text == "" {
 		return text, note
 	}
-	return shell.Heredoc(text, string(escape.YAML(again.Body, yaml.JSONToYAML))), note
+	return shell.Heredoc(text, string(escape.YAML(replayed.Body, yaml.JSONToYAML))), note
 }
 
 // command returns the command with the body in a file, or with a patch as its own options.

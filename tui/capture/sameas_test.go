@@ -6,6 +6,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
+	"github.com/kx-apiserver/kx/tui/send/again"
 )
 
 func TestSameAs(t *testing.T) {
@@ -63,7 +64,7 @@ func TestRunnable(t *testing.T) {
 	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
 	find := func(verb string, has bool) *v1alpha1.Journey {
 		for _, j := range recorded {
-			again, _ := Replay(j, false)
+			again, _ := again.Replay(j, false)
 			if j.Spec.Verb == verb && (again.Body != nil) == has {
 				return j
 			}

@@ -114,8 +114,8 @@ type orders struct {
 	busy  bool
 }
 
-// later queues a command while the request has not answered the previous one. It reports whether it did.
-func (o *orders) later(id string, do func() tea.Cmd) bool {
+// enqueue queues a command while the request has not answered the previous one. It reports whether it did.
+func (o *orders) enqueue(id string, do func() tea.Cmd) bool {
 	if o.id != id {
 		*o = orders{id: id}
 	}
@@ -131,7 +131,7 @@ func (s *Screen) goOn(action v1alpha1.JourneyAction) tea.Cmd {
 	if row == nil {
 		return nil
 	}
-	if s.orders.later(row.Name, func() tea.Cmd { return s.goOn(action) }) {
+	if s.orders.enqueue(row.Name, func() tea.Cmd { return s.goOn(action) }) {
 		return nil
 	}
 	s.list.Hold() // the one that is stepped through is the one that is looked at
@@ -157,7 +157,7 @@ func (s *Screen) heldHere(held []v1alpha1.HeldStep) *v1alpha1.HeldStep {
 
 // tell sends a command to a held request.
 func (s *Screen) tell(id string, spec v1alpha1.JourneyCommandSpec) tea.Cmd {
-	return s.telled(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
+	return s.command(id, "", func(ctx context.Context) (*v1alpha1.Journey, error) {
 		if spec.Action == v1alpha1.ActionContinue { // it need not be held again
 			return s.held.Tell(ctx, id, spec)
 		}
@@ -180,16 +180,17 @@ func (s *Screen) step(ctx context.Context, id string, spec v1alpha1.JourneyComma
 	return j, err
 }
 
-// telled runs f, which acts on a request and returns its journey.
-func (s *Screen) telled(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
+// command runs f, which acts on a request and returns its journey.
+func (s *Screen) command(id, did string, f func(context.Context) (*v1alpha1.Journey, error)) tea.Cmd {
 	s.orders.id, s.orders.busy = id, true
-	return screen.Do(s.host, counted(func() (*v1alpha1.Journey, error) { return f(s.host.Context()) }), func(j journey, err error) tea.Cmd {
-		return tea.Batch(s.told(id, did, j, err), s.sync())
+	run := func() (*v1alpha1.Journey, error) { return f(s.host.Context()) }
+	return screen.Do(s.host, countFields(run), func(j journey, err error) tea.Cmd {
+		return tea.Batch(s.finishCommand(id, did, j, err), s.sync())
 	})
 }
 
-// told shows the journey after a command, and runs the next command in the queue.
-func (s *Screen) told(id, did string, j journey, err error) tea.Cmd {
+// finishCommand shows the journey after a command, and runs the next command in the queue.
+func (s *Screen) finishCommand(id, did string, j journey, err error) tea.Cmd {
 	queue := s.orders.queue
 	if id == s.orders.id {
 		s.orders.busy, s.orders.queue = false, nil
@@ -358,7 +359,7 @@ func (s *Screen) pausedState() string {
 	}
 	parts = append(parts, part(4, look.Dim("   "+s.phrase("what if:"))))
 	for _, c := range s.whatIfCommands() {
-		if c.Hint != "" && c.Disabled() == "" {
+		if c.Hint != "" && c.DisabledReason() == "" {
 			weight := 3
 			if c.ID == failID { // it leads to the others too
 				weight = 5
@@ -370,5 +371,5 @@ func (s *Screen) pausedState() string {
 		parts = append(parts, part(2, look.Dim("   "+s.phrase("next as in %s", like.journey.Name))))
 	}
 	w, _ := s.Size()
-	return draw.Fitting(w, parts...)
+	return draw.JoinFitting(w, parts...)
 }

@@ -393,6 +393,25 @@ func TestBreakUnheld(t *testing.T) {
 	}
 }
 
+// TestLagHeld has the next event of a held watch come later.
+func TestLagHeld(t *testing.T) {
+	h, s, server := held(t)
+	recorded := tuitest.Recorded(t, "../testdata/journeys.json")
+	watch := recorded[slices.IndexFunc(recorded, func(j *v1alpha1.Journey) bool { return j.Spec.Verb == "watch" })]
+	watch = heldJourney(watch, "200", "handler.watch")
+	server.Put(watch)
+	h.Until("it is there", func() bool { return s.ring.Len() == 2 })
+	h.Show(screen.ToRequest{Journey: watch.Name})
+	h.Until("it is open", func() bool { return s.open.journey != nil && s.open.journey.Name == watch.Name })
+	server.becomes = watch
+	h.Press("X")
+	h.Take("lag 5s")
+	want := fmt.Sprintf(`POST faults {"filter":"id:%s","effect":"Lag","delay":"5s","count":1}`, watch.Name)
+	if said := server.said(); !strings.HasPrefix(said, want) || !strings.Contains(said, `"continue"`) {
+		t.Errorf("%s, want %s and that it goes on", said, want)
+	}
+}
+
 // TestEditInFlight sends what was changed of the object, and nothing else.
 func TestEditInFlight(t *testing.T) {
 	h, _, server := held(t)

@@ -43,7 +43,7 @@ func (s *Screen) filterLine() string {
 	look := s.host.Theme()
 	w, _ := s.Size()
 	if s.Typing() {
-		_, err := s.parsed()
+		_, err := s.parseFilter()
 		verdict := look.Good(s.phrase("ok"))
 		if err != nil {
 			verdict = look.Bad("! " + s.phrase("error"))
@@ -117,14 +117,14 @@ func (s *Screen) legend() string {
 		parts = append(parts, draw.Part{Text: "  " + s.host.Theme().Lanes[i](string(letter)) + " " +
 			s.host.Theme().Words.Text(steps.LaneName(i)), Weight: len(steps.Lanes) - i})
 	}
-	return draw.Fitting(w,
+	return draw.JoinFitting(w,
 		append([]draw.Part{{Text: s.host.Theme().Dim(" " + s.phrase("lanes") + " "), Weight: len(steps.Lanes) + 1}}, parts...)...)
 }
 
 // caretLine marks the place of the typed filter's error.
 func (s *Screen) caretLine() string {
 	look := s.host.Theme()
-	_, err := s.parsed()
+	_, err := s.parseFilter()
 	if err == nil {
 		if s.Line().String() == "" {
 			return look.Dim(" " + s.phrase("nothing: all requests"))
@@ -145,9 +145,9 @@ func (s *Screen) caretLine() string {
 func (s *Screen) filterState() string {
 	look := s.host.Theme()
 	found := s.candidates()
-	word := s.completing().Word
+	word := s.completionPlace().Word
 	values := s.values()
-	_, err := s.parsed()
+	_, err := s.parseFilter()
 	// An unfinished filter is no mistake as long as it can be continued.
 	unfinished := err != nil && err.Column > len([]rune(s.Line().String()))
 	if unfinished && word != "" && len(values)+len(found) > 0 {

@@ -28,8 +28,8 @@ func (s *Screen) whatIfCommands() []keys.Command {
 		{ID: "what-if.steal", Meaning: keys.Steal, Contexts: keys.Panes, Hint: "steal the revision", WhyNot: s.whyNoSteal, Do: s.steal,
 			Help: "Have another writer commit first: it changes an annotation of the object, so that the held request meets a conflict."},
 		{ID: failID, Meaning: keys.GoWrong, Contexts: keys.Panes, Hint: "break this step", WhyNot: s.whyNoBreaking, Do: s.breakHere,
-			Help: "Choose what goes wrong at the step: it fails, waits, loses a race, is dropped. A held request meets it at once, " +
-				"else the next one like this."},
+			Help: "Choose what goes wrong at the step: it fails, waits, loses a race, is dropped, or its events come later. " +
+				"A held request meets it at once, else the next one like this."},
 		{ID: "what-if.edit", Meaning: keys.Edit, Contexts: keys.Panes, Hint: "edit object", WhyNot: s.whyNoEdit, Do: s.editObject,
 			Help: "Change the object of the held request as YAML in your editor. Its journey records that."},
 		{ID: "what-if.stale-cache", Meaning: keys.StaleCache, Contexts: keys.Panes, WhyNot: s.whyNoStale, Do: s.stale,
@@ -138,7 +138,7 @@ func (s *Screen) steal() tea.Cmd {
 		did = s.phrase("another writer has committed: the request has not read the object yet, " +
 			"and meets a conflict only if it names a revision")
 	}
-	return s.telled(j.Name, did,
+	return s.command(j.Name, did,
 		func(ctx context.Context) (*v1alpha1.Journey, error) {
 			if err := s.held.Steal(ctx, j); err != nil {
 				return nil, err

@@ -22,8 +22,11 @@ var (
 type Screen struct {
 	screen.Split
 	host screen.Host
-	a, b *v1alpha1.Journey
-	all  []diff.StepPair
+	save screen.Saver
+	a, b *v1alpha1.Journey // in the user's language
+	// given holds the same two as they were recorded.
+	given [2]*v1alpha1.Journey
+	all   []diff.StepPair
 	// rows holds the pairs in the list: all, or only the different ones.
 	rows []diff.StepPair
 	hide bool
@@ -43,8 +46,8 @@ type detailsKey struct {
 var _ screen.Screen = (*Screen)(nil)
 
 // New makes the screen.
-func New(host screen.Host) *Screen {
-	s := &Screen{host: host}
+func New(host screen.Host, save screen.Saver) *Screen {
+	s := &Screen{host: host, save: save}
 	s.steps, s.step = pane.NewRows(host.Theme, s.stepRows), pane.NewRows(host.Theme, s.detailRows)
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: stepsPlace, Pane: s.steps}, {Context: detailsPlace, Pane: s.step}}, Arrange: s.arrange,
@@ -64,7 +67,7 @@ func (s *Screen) Name() screen.Name { return screen.Compare }
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToCompare); ok && to.A != nil && to.B != nil {
 		words := s.host.Theme().Words
-		s.a, s.b = words.Journey(to.A), words.Journey(to.B)
+		s.a, s.b, s.given = words.Journey(to.A), words.Journey(to.B), [2]*v1alpha1.Journey{to.A, to.B}
 		s.align()
 		s.GoTo(0)
 		s.steps.ToTop()
@@ -122,6 +125,12 @@ func (s *Screen) Commands() []keys.Command {
 			Help: "Show all steps, or only those in which the two requests differ."},
 		{ID: "compare.swap", Meaning: keys.OtherSide, Contexts: both, WhyNot: s.whyNothing, Do: keys.Call(s.swap),
 			Help: "Swap the two requests: the first becomes the second."},
+		{ID: "compare.picture", Meaning: keys.Draw, Contexts: both, Hint: "picture", WhyNot: s.whyNothing, Do: s.draw,
+			Help: "Draw both requests as pictures, one above the other, at the place where they part."},
+		{ID: "compare.save", Meaning: keys.Save, Contexts: both, Hint: "save both", WhyNot: s.whyNotSaved,
+			Do: func() tea.Cmd { return s.save(s.given[:]...) },
+			Help: "Save both requests as one document, as kx trace export with two IDs writes it: as a page for any browser, as " +
+				"Markdown for an issue, or as a drawing. Secrets are masked."},
 		{ID: "compare.find", Meaning: keys.Find, Contexts: both, WhyNot: s.whyNothing, Do: s.askFind,
 			Help: "Go to the next step with a text in its ID or title. After the last comes the first."},
 	}
@@ -131,6 +140,16 @@ func (s *Screen) Commands() []keys.Command {
 func (s *Screen) whyNothing() string {
 	if s.a == nil {
 		return s.host.Theme().Words.Phrase("nothing is compared: %s", s.howTo())
+	}
+	return ""
+}
+
+func (s *Screen) whyNotSaved() string {
+	if why := s.whyNothing(); why != "" {
+		return why
+	}
+	if err := diff.Comparable(s.a, s.b); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -153,7 +172,12 @@ func (s *Screen) toggleSame() {
 
 func (s *Screen) swap() {
 	s.a, s.b = s.b, s.a
+	s.given[0], s.given[1] = s.given[1], s.given[0]
 	s.align()
+}
+
+func (s *Screen) draw() tea.Cmd {
+	return s.host.Go(screen.ToPicture{Journey: s.given[0], Beside: s.given[1], Step: -1})
 }
 
 func (s *Screen) askFind() tea.Cmd {

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/tui/internal/tuitest"
 	"github.com/kx-apiserver/kx/tui/screen"
 	"github.com/kx-apiserver/kx/tui/screen/screentest"
@@ -17,7 +19,10 @@ import (
 func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journey) {
 	t.Helper()
 	h := screentest.New(t, http.NotFoundHandler())
-	s := New(h)
+	s := New(h, func(shown ...*v1alpha1.Journey) tea.Cmd {
+		h.Say("save " + shown[0].Name + " " + shown[1].Name)
+		return nil
+	})
 	h.Attach(s)
 	all := map[string]*v1alpha1.Journey{}
 	for _, j := range tuitest.Recorded(t, "../pane/testdata/journeys.json") {
@@ -33,6 +38,9 @@ func TestGolden(t *testing.T) {
 	h.Show(screen.ToCompare{A: all["rec-7"], B: all["rec-8"]})
 	h.Shows("32 steps in both, 9 of them went otherwise (~); 8 in A alone (<)", ">~ handler.update UpdateResource", "< error -",
 		"> error Operation cannot be", "same as kx trace compare rec-7 rec-8")
+	h.Press("f")
+	h.Answer("store.try-update")
+	h.Shows("< why the request named no")
 	h.Show(screen.ToCompare{A: all["rec-7"], B: all["rec-16"]})
 	h.Shows("40 steps in both, 7 of them went otherwise (~); 0 in A alone (<)", ">~ store.key KeyFunc", "< about demo", "> about held",
 		"same as kx trace compare rec-7 rec-16")
@@ -63,6 +71,10 @@ func TestKeys(t *testing.T) {
 	if len(s.rows) != 5 {
 		t.Errorf("%d differences", len(s.rows))
 	}
+	h.Press("_")
+	if to, ok := h.Went[len(h.Went)-1].(screen.ToPicture); !ok || to.Journey != all["rec-2"] || to.Beside != all["rec-3"] {
+		t.Errorf("%+v", h.Went)
+	}
 	h.Press("u", "A", "f")
 	h.Answer("CACHER.GET")
 	if !strings.HasPrefix(s.title(s.current()), "cacher.get") || s.a != all["rec-3"] {
@@ -79,6 +91,22 @@ func TestKeys(t *testing.T) {
 		t.Errorf("a click beside: %s", s.Context())
 	}
 	h.Click(100, 10, 1)
+}
+
+// TestSave saves both requests as they were recorded, unless they can't be compared.
+func TestSave(t *testing.T) {
+	h, _, all := shown(t)
+	h.Look.Words = lang.Chinese
+	h.Show(screen.ToCompare{A: all["rec-2"], B: all["rec-3"]})
+	h.Press("w", "A", "w")
+	h.Show(screen.ToCompare{A: all["rec-2"], B: all["rec-15"]})
+	h.Press("w")
+	if want := "save rec-2 rec-3|save rec-3 rec-2"; strings.Join(h.Said, "|") != want {
+		t.Errorf("%q, want %s", h.Said, want)
+	}
+	if len(h.Complained) != 1 || !strings.Contains(h.Complained[0], "rec-15 has not ended (Held): it can be compared afterwards") {
+		t.Errorf("%q", h.Complained)
+	}
 }
 
 func TestSizes(t *testing.T) {

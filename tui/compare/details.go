@@ -56,21 +56,22 @@ func (s *Screen) make(w int) []line {
 		return d.lines
 	case p.B < 0:
 		d.add(differ, "A alone took this step")
-		d.one(first, &s.a.Status.Steps[p.A])
+		d.showOne(first, &s.a.Status.Steps[p.A])
 		return d.lines
 	case p.A < 0:
 		d.add(differ, "B alone took this step")
-		d.one(second, &s.b.Status.Steps[p.B])
+		d.showOne(second, &s.b.Status.Steps[p.B])
 		return d.lines
 	}
 	a, b := &s.a.Status.Steps[p.A], &s.b.Status.Steps[p.B]
-	d.both(d.words.Phrase("step"), a.ID+"  "+a.Title, b.ID+"  "+b.Title)
-	d.both(d.words.Phrase("about"), a.Subject, b.Subject)
-	d.both(d.words.Phrase("why"), a.Why, b.Why)
-	d.both(d.words.Phrase("error"), a.Error, b.Error)
-	d.both(d.words.Phrase("took"), took(s.a, p.A), took(s.b, p.B))
+	d.showBoth(d.words.Phrase("step"), a.ID+"  "+a.Title, b.ID+"  "+b.Title)
+	d.showBoth(d.words.Phrase("about"), a.Subject, b.Subject)
+	whys := diff.Reasons(s.a, s.b, p, d.words)
+	d.showBoth(d.words.Phrase("why"), whys[0], whys[1])
+	d.showBoth(d.words.Phrase("error"), a.Error, b.Error)
+	d.showBoth(d.words.Phrase("took"), took(s.a, p.A), took(s.b, p.B))
 	d.attributes(a, b)
-	d.both(d.words.Phrase("function"), a.Function, b.Function)
+	d.showBoth(d.words.Phrase("function"), a.Function, b.Function)
 	d.objects(d.words.Phrase("what went in"), a.Before, b.Before)
 	d.objects(d.words.Phrase("what came out"), a.After, b.After)
 	return d.lines
@@ -101,8 +102,8 @@ func (d *details) fact(k kind, mark, name, value string) {
 	}
 }
 
-// both shows a value of each request; once, if the values are the same.
-func (d *details) both(name, a, b string) {
+// showBoth shows a value of each request; once, if the values are the same.
+func (d *details) showBoth(name, a, b string) {
 	switch {
 	case a == "" && b == "":
 	case a == b:
@@ -120,8 +121,8 @@ func orNothing(s string) string {
 	return s
 }
 
-// one shows a step that only one request took.
-func (d *details) one(k kind, s *v1alpha1.Step) {
+// showOne shows a step that only one request took.
+func (d *details) showOne(k kind, s *v1alpha1.Step) {
 	mark := map[kind]string{first: "<", second: ">"}[k]
 	for _, f := range []struct{ name, text string }{
 		{"step", s.ID + "  " + s.Title}, {"about", s.Subject}, {"why", s.Why}, {"error", s.Error},
@@ -145,11 +146,11 @@ func (d *details) attributes(a, b *v1alpha1.Step) {
 	said := map[string]bool{}
 	for _, x := range a.Attributes {
 		said[x.Name] = true
-		d.both(x.Name, x.Value, other[x.Name])
+		d.showBoth(x.Name, x.Value, other[x.Name])
 	}
 	for _, x := range b.Attributes {
 		if !said[x.Name] {
-			d.both(x.Name, "", x.Value)
+			d.showBoth(x.Name, "", x.Value)
 		}
 	}
 }

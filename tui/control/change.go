@@ -22,7 +22,7 @@ const namesTried = 100
 func (c *Control) Add(ctx context.Context, spec Spec) (Key, error) {
 	var err error
 	for range namesTried {
-		key := c.freeName(spec.Sort())
+		key := c.freeName(spec.sort())
 		if err = c.create(ctx, key, spec); api.Code(err) != http.StatusConflict {
 			return key, err
 		}
@@ -101,8 +101,8 @@ func Reason(err error) string {
 	return text
 }
 
-// off deletes a rule on the server. A rule that is not there counts as deleted.
-func (c *Control) off(ctx context.Context, key Key) error {
+// deleteRule deletes a rule on the server. A rule that is not there counts as deleted.
+func (c *Control) deleteRule(ctx context.Context, key Key) error {
 	c.mu.Lock()
 	own := c.own[key]
 	if own != nil {
@@ -135,12 +135,12 @@ func (c *Control) Switch(ctx context.Context, r Rule, on bool) error {
 		c.own[r.Key] = &ownRule{spec: r.Spec, status: r.Status}
 	}
 	c.mu.Unlock()
-	return c.off(ctx, r.Key)
+	return c.deleteRule(ctx, r.Key)
 }
 
 // Delete deletes a rule, which releases the requests that it holds.
 func (c *Control) Delete(ctx context.Context, key Key) error {
-	if err := c.off(ctx, key); err != nil {
+	if err := c.deleteRule(ctx, key); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -164,7 +164,7 @@ func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
 	if err := c.check(ctx, spec); err != nil {
 		return err
 	}
-	if err := c.off(ctx, old.Key); err != nil {
+	if err := c.deleteRule(ctx, old.Key); err != nil {
 		return err
 	}
 	err := c.create(ctx, old.Key, spec)
@@ -177,7 +177,7 @@ func (c *Control) Replace(ctx context.Context, old Rule, spec Spec) error {
 // check asks the server, with a dry run, whether it would accept a rule.
 func (c *Control) check(ctx context.Context, spec Spec) error {
 	const name = "kx-tui-may-it"
-	err := c.api.Create(ctx, Key{Kind: spec.Sort()}.collection()+"?dryRun=All", spec.object(name), nil)
+	err := c.api.Create(ctx, Key{Kind: spec.sort()}.collection()+"?dryRun=All", spec.object(name), nil)
 	if api.Code(err) == http.StatusConflict {
 		return nil // another client checks with the same name, so it is allowed to
 	}
@@ -195,7 +195,7 @@ func (c *Control) askAllowed(ctx context.Context) {
 			why = switchedBy(Reason(err))
 		}
 		c.mu.Lock()
-		c.refused[spec.Sort()] = why
+		c.refused[spec.sort()] = why
 		c.tellChanged()
 		c.mu.Unlock()
 	}
@@ -209,8 +209,8 @@ func switchedBy(why string) string {
 	return why
 }
 
-// connected checks the user's permissions, and switches on the rules that wait for the server.
-func (c *Control) connected(ctx context.Context) {
+// onConnect checks the user's permissions, and switches on the rules that wait for the server.
+func (c *Control) onConnect(ctx context.Context) {
 	c.askAllowed(ctx)
 	c.mu.Lock()
 	wanted := map[Key]Spec{}

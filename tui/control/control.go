@@ -179,16 +179,6 @@ func (v View) HeldByOwn() (n int) {
 	return n
 }
 
-// Journey returns a held request, or nil.
-func (v View) Journey(id string) *v1alpha1.Journey {
-	for _, j := range v.Held {
-		if j.Name == id {
-			return j
-		}
-	}
-	return nil
-}
-
 // Oldest returns the start of the longest hold; false if no request is held.
 func (v View) Oldest() (since time.Time, ok bool) {
 	for _, j := range v.Held {

@@ -66,7 +66,7 @@ spec:
 	}
 	for i, text := range strings.Split(want, "---\n") {
 		r, err := Parse([]byte(text))
-		if err != nil || r.Key != rules[i].Key || r.What() != rules[i].What() {
+		if err != nil || r.Key != rules[i].Key || r.Summary() != rules[i].Summary() {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}

@@ -142,7 +142,7 @@ func (c *Control) failed(path string, err error) {
 const deleted = "DELETED"
 
 func (c *Control) followBreakpoints(ctx context.Context) {
-	followRules(ctx, c, Breakpoint, c.connected, func(b v1alpha1.Breakpoint) (Rule, metav1.ObjectMeta) {
+	followRules(ctx, c, Breakpoint, c.onConnect, func(b v1alpha1.Breakpoint) (Rule, metav1.ObjectMeta) {
 		return Rule{Key: Key{Breakpoint, b.Name}, Spec: Spec{Breakpoint: &b.Spec}, On: true, Status: b.Status}, b.ObjectMeta
 	})
 }

@@ -48,7 +48,7 @@ func (c *Control) Restore(data json.RawMessage) error {
 		if k.On && k.Fault != nil {
 			own.note = "it was on the last time: switch it on again if you want"
 		}
-		c.own[Key{k.Spec.Sort(), k.Name}] = own
+		c.own[Key{k.Spec.sort(), k.Name}] = own
 	}
 	if left > 0 {
 		return fmt.Errorf("%d of %d rules of the last time can't be read", left, len(all))

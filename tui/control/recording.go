@@ -76,16 +76,16 @@ func (c *Control) Record(ctx context.Context) (*v1alpha1.Recording, error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Recording"},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "screen-"},
 	}
-	var wanted []v1alpha1.Allowed
+	var wanted []v1alpha1.Permission
 	if !now.Breakpoints {
 		wanted = append(wanted, v1alpha1.AllowBreakpoints)
 	}
 	if !now.Faults {
 		wanted = append(wanted, v1alpha1.AllowFaults)
 	}
-	tries := [][]v1alpha1.Allowed{wanted}
+	tries := [][]v1alpha1.Permission{wanted}
 	for _, one := range wanted { // flags may forbid the other
-		tries = append(tries, []v1alpha1.Allowed{one})
+		tries = append(tries, []v1alpha1.Permission{one})
 	}
 	var err error
 	for _, made.Spec.Allow = range append(tries, nil) {

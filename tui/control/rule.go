@@ -59,8 +59,8 @@ type Spec struct {
 	Fault      *v1alpha1.FaultSpec      `json:"fault,omitempty"`
 }
 
-// Sort returns the kind of the definition.
-func (s Spec) Sort() Kind {
+// sort returns the kind of the definition.
+func (s Spec) sort() Kind {
 	if s.Fault != nil {
 		return Fault
 	}
@@ -78,8 +78,8 @@ func (s Spec) Filter() string {
 	return ""
 }
 
-// What describes the effect of the rule in a word or two.
-func (s Spec) What() string {
+// Summary describes the effect of the rule in a word or two.
+func (s Spec) Summary() string {
 	switch {
 	case s.Breakpoint != nil && s.Breakpoint.Action == v1alpha1.BreakpointTrace:
 		return "trace"
@@ -91,6 +91,9 @@ func (s Spec) What() string {
 	text := string(s.Fault.Effect)
 	if s.Fault.Code != 0 {
 		text += fmt.Sprintf(" %d", s.Fault.Code)
+	}
+	if s.Fault.Outage != "" {
+		text += " " + string(s.Fault.Outage)
 	}
 	if s.Fault.Delay != nil {
 		text += " " + s.Fault.Delay.Duration.String()

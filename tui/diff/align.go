@@ -72,22 +72,22 @@ func (l *aligner) level(a, b []int, depth int) {
 			l.level(l.a.children(a[0]), l.b.children(b[0]), depth+1)
 			a, b, same = a[1:], b[1:], same[1:]
 		case len(a) > 0 && (len(same) == 0 || a[0] != same[0][0]):
-			l.alone(l.a, a[0], depth, func(i int) StepPair { return StepPair{A: i, B: -1} })
+			l.addAlone(l.a, a[0], depth, func(i int) StepPair { return StepPair{A: i, B: -1} })
 			a = a[1:]
 		default:
-			l.alone(l.b, b[0], depth, func(i int) StepPair { return StepPair{A: -1, B: i} })
+			l.addAlone(l.b, b[0], depth, func(i int) StepPair { return StepPair{A: -1, B: i} })
 			b = b[1:]
 		}
 	}
 }
 
-// alone adds a step that only one request took, and the steps below it.
-func (l *aligner) alone(s side, i, depth int, pair func(int) StepPair) {
+// addAlone adds a step that only one request took, and the steps below it.
+func (l *aligner) addAlone(s side, i, depth int, pair func(int) StepPair) {
 	p := pair(i)
 	p.Depth = depth
 	l.pairs = append(l.pairs, p)
 	for _, c := range s.children(i) {
-		l.alone(s, c, depth+1, pair)
+		l.addAlone(s, c, depth+1, pair)
 	}
 }
 

@@ -98,13 +98,13 @@ func (d *differ) at(part string, do func()) {
 // value compares a and b, after a label.
 func (d *differ) value(depth int, label string, a, b any) {
 	if equal(a, b) {
-		d.same(depth, label, b)
+		d.writeSame(depth, label, b)
 		return
 	}
 	if d.Fold != nil && d.Fold(d.path) {
 		d.changed++
-		d.folded('-', depth, label, a)
-		d.folded('+', depth, label, b)
+		d.writeSize('-', depth, label, a)
+		d.writeSize('+', depth, label, b)
 		return
 	}
 	switch a := a.(type) {
@@ -126,8 +126,8 @@ func (d *differ) value(depth int, label string, a, b any) {
 	d.whole('+', depth, label, b)
 }
 
-// folded writes the size of a value.
-func (d *differ) folded(mark byte, depth int, label string, v any) {
+// writeSize writes the size of a value.
+func (d *differ) writeSize(mark byte, depth int, label string, v any) {
 	d.write(mark, depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines", label, count(v))))
 }
 
@@ -170,7 +170,7 @@ func (d *differ) fields(depth int, a, b map[string]any) {
 func (d *differ) items(depth int, a, b []any) {
 	first := 0
 	for len(a) > 0 && len(b) > 0 && equal(a[0], b[0]) {
-		d.same(depth, "-", b[0])
+		d.writeSame(depth, "-", b[0])
 		a, b = a[1:], b[1:]
 		first++
 	}
@@ -193,14 +193,14 @@ func (d *differ) items(depth int, a, b []any) {
 		})
 	}
 	for _, v := range b[len(b)-end:] {
-		d.same(depth, "-", v)
+		d.writeSame(depth, "-", v)
 	}
 }
 
 // sameMost limits the lines of an unchanged value that are written without All.
 const sameMost = 1
 
-func (d *differ) same(depth int, label string, v any) {
+func (d *differ) writeSame(depth int, label string, v any) {
 	if n := count(v); !d.All && n > sameMost {
 		d.write(' ', depth, strings.TrimSpace(fmt.Sprintf("%s … %d lines the same", label, n)))
 		return
@@ -227,7 +227,7 @@ func count(v any) int {
 // whole writes a value with one mark.
 func (d *differ) whole(mark byte, depth int, label string, v any) {
 	if mark != ' ' && d.Fold != nil && d.Fold(d.path) {
-		d.folded(mark, depth, label, v)
+		d.writeSize(mark, depth, label, v)
 		return
 	}
 	switch v := v.(type) {

@@ -1,5 +1,5 @@
 // Package draw makes text that fits: lines of an exact width, blocks of an exact size, boxes, and one block over
-// another. [Picture] draws a frame as SVG.
+// another. [PictureRow] draws a line as SVG.
 //
 // Its input is untrusted text (names, errors, URIs). Its output can only show characters on the terminal: [Clean]
 // replaces the characters that core/escape classifies as hostile.

@@ -103,14 +103,19 @@ var (
 // Paint colours a piece of a frame. It must not change the width.
 type Paint func(string) string
 
-// Box frames lines: w by h with the frame, title in the upper edge at the left, note at the right. A focused box has
-// heavy lines, so that the focus shows without colours.
-func Box(lines []string, title, note string, w, h int, focused bool, paint Paint) []string {
+// Frame is the style of a box. The lines of a focused frame are heavy, so that the focus shows without colours.
+type Frame struct {
+	Focused bool
+	Paint   Paint
+}
+
+// Box frames lines: w by h with the frame, title in the upper edge at the left, note at the right.
+func (f Frame) Box(lines []string, title, note string, w, h int) []string {
 	if w < 2 || h < 2 {
 		return Block(nil, w, h)
 	}
-	b := light
-	if focused {
+	b, paint := light, f.Paint
+	if f.Focused {
 		b = heavy
 	}
 	out := make([]string, 0, h)

@@ -60,13 +60,13 @@ func FuzzFit(f *testing.F) {
 func TestBox(t *testing.T) {
 	for w := -1; w < 40; w++ {
 		for h := -1; h < 8; h++ {
-			box := Box([]string{"a line that is long", "日本"}, "title", "note", w, h, true, plain)
+			box := Frame{true, plain}.Box([]string{"a line that is long", "日本"}, "title", "note", w, h)
 			size(t, box, w, h)
-			size(t, Overlay(Block(nil, w, h), Box(nil, "t", "", 9, 3, false, plain), 3, 2), w, h)
+			size(t, Overlay(Block(nil, w, h), Frame{false, plain}.Box(nil, "t", "", 9, 3), 3, 2), w, h)
 			size(t, JoinBlocks(Block(nil, w, h), box), 2*max(w, 0), h)
 		}
 	}
-	got := strings.Join(Box([]string{"ab"}, "t", "n", 12, 3, false, plain), "\n")
+	got := strings.Join(Frame{false, plain}.Box([]string{"ab"}, "t", "n", 12, 3), "\n")
 	if want := "┌─ t ── n ─┐\n│ab        │\n└──────────┘"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

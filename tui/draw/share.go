@@ -28,8 +28,8 @@ type Part struct {
 	Weight int
 }
 
-// Fitting joins as many parts as fit, in their order.
-func Fitting(w int, parts ...Part) string {
+// JoinFitting joins as many parts as fit, in their order.
+func JoinFitting(w int, parts ...Part) string {
 	for {
 		line, least := "", -1
 		for i, p := range parts {

@@ -30,7 +30,7 @@ func TestShare(t *testing.T) {
 func TestFitting(t *testing.T) {
 	parts := []Part{{"who ", 9}, {"when ", 2}, {"", 0}, {"what ", 5}, {"where", 2}}
 	for w, want := range map[int]string{100: "who when what where", 19: "who when what where", 18: "who when what ", 13: "who what ", 8: "who ", 1: "", -1: ""} {
-		if got := Fitting(w, parts...); got != want {
+		if got := JoinFitting(w, parts...); got != want {
 			t.Errorf("in %d: %q, want %q", w, got, want)
 		}
 	}

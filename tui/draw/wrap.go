@@ -8,36 +8,70 @@ import (
 )
 
 // Wrap breaks s into lines of at most w cells: at spaces where there are any, and between characters of Chinese. A path
-// or a key that is longer than a line is broken behind a slash.
+// or a key that is longer than a line is broken behind a slash, or between the parameters of its query. No name is
+// broken at a hyphen.
 func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	if !strings.ContainsFunc(s, isWide) && !hasLongPath(s, w) {
-		return strings.Split(ansi.Wrap(s, w, ""), "\n")
-	}
 	var lines []string
 	for _, paragraph := range strings.Split(s, "\n") {
-		lines = append(lines, wrapWide(paragraph, w)...)
+		lines = append(lines, wrapParagraph(paragraph, w)...)
 	}
 	return lines
 }
 
-// hasLongPath reports whether a path or a key in s is longer than a line.
-func hasLongPath(s string, w int) bool {
-	if strings.Contains(s, "\x1b") {
-		return false
-	}
-	for word := range strings.FieldsSeq(s) {
-		if len(word) > w && strings.Contains(word, "/") {
-			return true
+// reset ends a colour.
+const reset = "\x1b[0m"
+
+// WrapPainted is Wrap for text with colours. Each line has the codes of its own colours.
+func WrapPainted(s string, w int) []string {
+	lines := Wrap(ansi.Strip(s), w)
+	code := "" // of the colour here
+	for i, line := range lines {
+		var b strings.Builder
+		for line != "" && s != "" {
+			if at := codeAt(s); at > 0 {
+				if code = s[:at]; b.Len() > 0 {
+					b.WriteString(code)
+				}
+				if code == reset {
+					code = ""
+				}
+				s = s[at:]
+				continue
+			}
+			_, size := utf8.DecodeRuneInString(s)
+			if rest, ok := strings.CutPrefix(line, s[:size]); ok { // else it is a space at which the line was broken
+				if b.Len() == 0 {
+					b.WriteString(code)
+				}
+				b.WriteString(s[:size])
+				line = rest
+			}
+			s = s[size:]
 		}
+		if code != "" {
+			b.WriteString(reset)
+		}
+		lines[i] = b.String()
 	}
-	return false
+	return lines
 }
 
-// wrapWide breaks one paragraph that has characters of two cells, or a long path.
-func wrapWide(s string, w int) (lines []string) {
+// codeAt returns the length of the code of a colour with which s begins, or 0.
+func codeAt(s string) int {
+	if s[0] != '\x1b' {
+		return 0
+	}
+	if at := sgr.FindStringIndex(s); at != nil && at[0] == 0 {
+		return at[1]
+	}
+	return 0
+}
+
+// wrapParagraph breaks one paragraph.
+func wrapParagraph(s string, w int) (lines []string) {
 	line, used := "", 0
 	end := func() {
 		lines = append(lines, strings.TrimRight(line, " "))
@@ -47,15 +81,15 @@ func wrapWide(s string, w int) (lines []string) {
 		word := s[:wordEnd(s)]
 		s = s[len(word):]
 		n := ansi.StringWidth(strings.TrimRight(word, " "))
-		if used > 0 && used+n > w {
+		if used+n > w && (used >= w || strings.TrimSpace(line) != "") {
 			end()
 		}
-		for n > w && word != "" { // a word that is longer than a line
-			part := beginning(word, w)
-			if i := strings.LastIndexByte(part, '/'); i > 0 && len(part) < len(word) {
+		for used+n > w && word != "" { // a word that is longer than a line
+			part := beginning(word, max(w-used, 1))
+			if i := strings.LastIndexAny(part, "/?&"); i > 0 && len(part) < len(word) {
 				part = part[:i+1]
 			}
-			line, word = part, word[len(part):]
+			line, word = line+part, word[len(part):]
 			n -= ansi.StringWidth(part)
 			end()
 		}

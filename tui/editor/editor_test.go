@@ -117,7 +117,6 @@ func TestRender(t *testing.T) {
 	if e.cursor.line != 0 {
 		t.Errorf("%+v", e.cursor)
 	}
-	e.Scroll(1)
 	for w := -1; w < 70; w += 3 {
 		for h := -1; h < 7; h++ {
 			e.SetSize(w, h)

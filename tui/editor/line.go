@@ -101,9 +101,6 @@ func (l *Line) before(runs ...func(rune) bool) int {
 // Before returns the text before the cursor.
 func (l *Line) Before() string { return string(l.runes[:l.at]) }
 
-// Word returns the run of letters that ends at the cursor.
-func (l *Line) Word() string { return string(l.runes[l.before(unicode.IsLetter):l.at]) }
-
 // View draws the line in w cells, with the cursor as a mark that needs no colour. It scrolls to keep the cursor
 // visible.
 func (l *Line) View(w int) string {

@@ -24,16 +24,6 @@ const cursor = "▏"
 // SetSize sets the size of the window.
 func (e *Editor) SetSize(w, h int) { e.w, e.h = w, h }
 
-// Scroll moves the window, and the cursor with it.
-func (e *Editor) Scroll(by int) {
-	e.init()
-	e.top = max(min(e.top+by, len(e.lines)-max(e.h, 1)), 0)
-	line := max(min(e.cursor.line, e.top+max(e.h, 1)-1), e.top)
-	if line != e.cursor.line {
-		e.Go(line+1, 1)
-	}
-}
-
 // Press puts the cursor on a cell of the window.
 func (e *Editor) Press(x, y int) {
 	e.init()

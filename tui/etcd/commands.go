@@ -67,17 +67,19 @@ func (s *Screen) linkCommands() []keys.Command {
 }
 
 func (s *Screen) whyNoAnswer() string {
-	return unless(s.tree.root.loaded, s.host.Theme().Words.Phrase("etcd has not answered yet"))
+	return reasonUnless(s.tree.root.loaded, s.host.Theme().Words.Phrase("etcd has not answered yet"))
 }
 
-func (s *Screen) whyNow() string { return unless(s.at > 0, s.host.Theme().Words.Phrase("it is now")) }
+func (s *Screen) whyNow() string {
+	return reasonUnless(s.at > 0, s.host.Theme().Words.Phrase("it is now"))
+}
 
 func (s *Screen) whyNoFollow() string {
-	return unless(s.at == 0, s.host.Theme().Words.Phrase("the screen shows an earlier revision, which does not change"))
+	return reasonUnless(s.at == 0, s.host.Theme().Words.Phrase("the screen shows an earlier revision, which does not change"))
 }
 
-// unless returns why, or "" if can is set.
-func unless(can bool, why string) string {
+// reasonUnless returns why, or "" if can is set.
+func reasonUnless(can bool, why string) string {
 	if can {
 		return ""
 	}
@@ -99,7 +101,7 @@ func (s *Screen) hasText() string {
 }
 
 func (s *Screen) hasResource() string {
-	if r, ok := s.under(); !ok || r.node.item.Spec.Resource == "" {
+	if r, ok := s.selectedRow(); !ok || r.node.item.Spec.Resource == "" {
 		return "the key under the cursor is of no resource"
 	}
 	return ""
@@ -165,13 +167,13 @@ func (s *Screen) showForm(f form) tea.Cmd {
 func (s *Screen) copyCommand() tea.Cmd { return s.host.Copy(s.sameAs()) }
 
 func (s *Screen) toRequests() tea.Cmd {
-	r, _ := s.under()
+	r, _ := s.selectedRow()
 	spec := &r.node.item.Spec
 	return s.host.Go(screen.ToRequests{Filter: filter.Compose("resource", spec.Resource, "ns", spec.Namespace, "name", spec.Name)})
 }
 
 func (s *Screen) toCache() tea.Cmd {
-	r, _ := s.under()
+	r, _ := s.selectedRow()
 	resource := r.node.item.Spec.Resource
 	if group := r.node.item.Spec.Group; group != "" {
 		resource += "." + group
@@ -180,7 +182,7 @@ func (s *Screen) toCache() tea.Cmd {
 }
 
 func (s *Screen) toStructure() tea.Cmd {
-	r, _ := s.under()
+	r, _ := s.selectedRow()
 	return s.host.Go(screen.ToStructure{Group: r.node.item.Spec.Group, Resource: r.node.item.Spec.Resource})
 }
 
@@ -215,7 +217,7 @@ func (s *Screen) mark() tea.Cmd {
 func (s *Screen) open() (tea.Cmd, bool) {
 	switch s.At() {
 	case keysPart:
-		r, ok := s.under()
+		r, ok := s.selectedRow()
 		switch {
 		case !ok:
 			return nil, true
@@ -248,7 +250,7 @@ func (s *Screen) open() (tea.Cmd, bool) {
 
 // fold folds or unfolds the directory under the cursor, or goes into it or out of it.
 func (s *Screen) fold(id keys.ID) tea.Cmd {
-	r, ok := s.under()
+	r, ok := s.selectedRow()
 	if !ok {
 		return nil
 	}
@@ -346,7 +348,7 @@ func (s *Screen) shownText() []string {
 func (s *Screen) copy() (tea.Cmd, bool) {
 	switch s.At() {
 	case keysPart:
-		if r, ok := s.under(); ok && r.kind == keyRow {
+		if r, ok := s.selectedRow(); ok && r.kind == keyRow {
 			return s.host.Copy(r.node.exact()), true
 		}
 	case revisionsPart:

@@ -103,7 +103,7 @@ func (s *Screen) drain() tea.Cmd {
 		s.unfollowed = s.host.Theme().Words.Phrase("more than %d changes came at once", eventsMost)
 		return nil
 	}
-	under, known := s.under()
+	under, known := s.selectedRow()
 	again := false
 	for _, e := range events {
 		s.tree.change(e.kind, e.item)
@@ -120,13 +120,13 @@ func (s *Screen) drain() tea.Cmd {
 		cmds = append(cmds, s.tell())
 	}
 	if ended {
-		cmds = append(cmds, s.ended(err))
+		cmds = append(cmds, s.endWatch(err))
 	}
 	return tea.Batch(cmds...)
 }
 
-// ended handles the end of a watch: servers end each after a while, and a watch that fell behind has missed events.
-func (s *Screen) ended(err error) tea.Cmd {
+// endWatch handles the end of a watch: servers end each after a while, and a watch that fell behind has missed events.
+func (s *Screen) endWatch(err error) tea.Cmd {
 	s.unfollow()
 	s.ends++
 	switch {

@@ -90,16 +90,16 @@ func TestFindAndFold(t *testing.T) {
 	h, s, _ := newScreen(t)
 	h.Press("f")
 	h.Type("secr")
-	if r, _ := s.under(); r.node.key() != "/registry/secrets/" {
+	if r, _ := s.selectedRow(); r.node.key() != "/registry/secrets/" {
 		t.Errorf("%s", r.node.key())
 	}
 	sees(t, h, " find secr▏")
 	h.Press("enter", "l", "l", "h", "h")
-	if r, _ := s.under(); r.node.key() != "/registry/secrets/" || r.node.open {
+	if r, _ := s.selectedRow(); r.node.key() != "/registry/secrets/" || r.node.open {
 		t.Errorf("%s %t", r.node.key(), r.node.open)
 	}
 	h.Press("h")
-	if r, _ := s.under(); r.node.key() != "/registry/" {
+	if r, _ := s.selectedRow(); r.node.key() != "/registry/" {
 		t.Errorf("%s", r.node.key())
 	}
 	h.Press("n", "p", "N")

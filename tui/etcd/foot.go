@@ -22,14 +22,14 @@ func (s *Screen) Foot() (same, state string) {
 		state = look.Bad(" ! " + look.Words.Phrase("not followed: %s; %s reads all again",
 			look.Words.Text(s.unfollowed), keys.Refresh.Key()))
 	default:
-		state = s.about()
+		state = s.describeKey()
 	}
 	return same, state
 }
 
-// about describes the key under the cursor in a line.
-func (s *Screen) about() string {
-	r, ok := s.under()
+// describeKey describes the key under the cursor in a line.
+func (s *Screen) describeKey() string {
+	r, ok := s.selectedRow()
 	if s.At() == keysPart && ok && r.kind == keyRow && r.node.directory() {
 		return " " + draw.Clean(r.node.key())
 	}
@@ -52,7 +52,7 @@ func (s *Screen) about() string {
 // sameAs returns the command that shows the same.
 func (s *Screen) sameAs() string {
 	words := []string{"kx", "etcd"}
-	r, ok := s.under()
+	r, ok := s.selectedRow()
 	directory := s.At() == keysPart && (!ok || r.node.directory())
 	at := s.revisionAt()
 	key := ""

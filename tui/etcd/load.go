@@ -78,7 +78,7 @@ func (s *Screen) reread() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-func (s *Screen) Returned() tea.Cmd {
+func (s *Screen) Retry() tea.Cmd {
 	if !s.seen {
 		return nil // all is read again when it is
 	}
@@ -92,14 +92,14 @@ func (s *Screen) Returned() tea.Cmd {
 // take stores a list of a directory: its next page, or all of it anew.
 func (s *Screen) take(n *node, more bool, list *v1alpha1.KeyList) tea.Cmd {
 	revision, _ := strconv.ParseInt(list.ResourceVersion, 10, 64)
-	under, known := s.under()
+	under, known := s.selectedRow()
 	first := !s.tree.root.loaded
 	s.tree.fill(n, list, revision, more)
 	s.head = list.Etcd
 	s.tree.flatten()
 	s.stay(under, known)
 	cmds := []tea.Cmd{s.lead()}
-	if now, ok := s.under(); known && ok && under.shows(s.chosen) && !now.shows(s.chosen) {
+	if now, ok := s.selectedRow(); known && ok && under.shows(s.chosen) && !now.shows(s.chosen) {
 		cmds = append(cmds, s.choose()) // its row is gone
 	}
 	if n == s.tree.root {
@@ -213,8 +213,8 @@ func (s *Screen) pick(key, name string, revision int64) tea.Cmd {
 	if s.chosen != nil && s.chosen.key == key {
 		if revision != 0 {
 			s.chosen.wanted, s.chosen.asked = revision, revision
-			s.toWanted()
-			s.arrived()
+			s.seekWanted()
+			s.checkArrival()
 		}
 		return s.fetch()
 	}
@@ -267,13 +267,13 @@ func (s *Screen) heard(h *v1alpha1.KeyHistory, err error) tea.Cmd {
 		c.wanted = at // a cursor on an older revision stays there
 	}
 	c.history, c.known, c.err = h.Status, true, ""
-	s.toWanted()
-	s.arrived()
+	s.seekWanted()
+	s.checkArrival()
 	return s.fetch()
 }
 
-// arrived reports it if the revision of the target does not exist.
-func (s *Screen) arrived() {
+// checkArrival reports it if the revision of the target does not exist.
+func (s *Screen) checkArrival() {
 	c := s.chosen
 	if !c.known || c.asked == 0 {
 		return

@@ -151,7 +151,7 @@ func (s *Screen) keyRow(r row, c columns, look theme.Theme) pane.Row {
 
 // aboutDirectory describes a directory in place of a key's revisions.
 func (s *Screen) aboutDirectory() []string {
-	r, ok := s.under()
+	r, ok := s.selectedRow()
 	if !ok || r.kind != keyRow {
 		return []string{"", "  " + s.host.Theme().Words.Phrase("Choose a key: its revisions are shown here, and its value.")}
 	}

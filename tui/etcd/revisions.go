@@ -33,8 +33,8 @@ func (s *Screen) revisionUnder() *v1alpha1.KeyRevision {
 	return s.chosen.at(s.revisions.Cursor())
 }
 
-// toWanted puts the cursor on the wanted revision, or else on the one that was current at that time.
-func (s *Screen) toWanted() {
+// seekWanted puts the cursor on the wanted revision, or else on the one that was current at that time.
+func (s *Screen) seekWanted() {
 	c := s.chosen
 	if !c.known {
 		return
@@ -64,8 +64,8 @@ func (s *Screen) base() (revision int64, ok bool) {
 	return before.Revision, true
 }
 
-// by names the writer of a revision: the request, if it is known, and the field managers.
-func by(r *v1alpha1.KeyRevision) string {
+// writerOf names the writer of a revision: the request, if it is known, and the field managers.
+func writerOf(r *v1alpha1.KeyRevision) string {
 	var words []string
 	if r.Journey != "" {
 		words = append(words, "#"+r.Journey)
@@ -103,8 +103,8 @@ func (s *Screen) revisionRows() pane.Content {
 	}
 	w, _ := s.revisions.Size()
 	columns := revisionColumnsFor(w - 5)
-	c.Head = []string{look.Dim("   " + columns.line("mod", "create", "ver", "op", "by",
-		look.Words.Phrase("bytes"), look.Words.Phrase("written")))}
+	c.Head = []string{look.Dim("   " + columns.line(revisionCells{"mod", "create", "ver", "op", "by",
+		look.Words.Phrase("bytes"), look.Words.Phrase("written")}))}
 	c.Rows = len(h.Revisions)
 	c.Row = func(i int) pane.Row { return s.revisionRow(i, columns) }
 	var foot []string
@@ -135,14 +135,17 @@ func revisionColumnsFor(w int) revisionColumns {
 	return c
 }
 
-func (c revisionColumns) line(mod, create, version, op, by, bytes, written string) string {
-	line := draw.FitRight(mod, 8) + " "
+// revisionCells are the texts of one line of the revisions.
+type revisionCells struct{ mod, create, version, op, by, bytes, written string }
+
+func (c revisionColumns) line(cells revisionCells) string {
+	line := draw.FitRight(cells.mod, 8) + " "
 	if c.create > 0 {
-		line += draw.FitRight(create, c.create) + " " + draw.FitRight(version, c.version) + " "
+		line += draw.FitRight(cells.create, c.create) + " " + draw.FitRight(cells.version, c.version) + " "
 	}
-	line += " " + draw.Fit(op, 6) + "  " + draw.Fit(by, c.by) + " " + draw.FitRight(bytes, 7)
+	line += " " + draw.Fit(cells.op, 6) + "  " + draw.Fit(cells.by, c.by) + " " + draw.FitRight(cells.bytes, 7)
 	if c.written > 0 {
-		line += "  " + draw.Fit(written, c.written)
+		line += "  " + draw.Fit(cells.written, c.written)
 	}
 	return line
 }
@@ -163,15 +166,15 @@ func (s *Screen) revisionRow(i int, columns revisionColumns) pane.Row {
 	if r.Operation == "delete" {
 		bytes = "-"
 	}
-	who := by(r)
+	who := writerOf(r)
 	switch {
 	case r.Error != "":
 		who += "  " + draw.Clean(r.Error)
 	case s.at > 0 && r.Revision > s.at:
 		who = "(later) " + who
 	}
-	row := pane.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(
-		fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written)}
+	row := pane.Row{Full: fmt.Sprint(r.Revision, " ", r.Operation, " ", who), Text: columns.line(revisionCells{
+		fmt.Sprint(r.Revision), number(r.CreateRevision), number(r.Version), draw.Clean(r.Operation), who, bytes, written})}
 	switch {
 	case r.Revision == s.chosen.marked:
 		row.Mark, row.Style = "m", look.Notice

@@ -56,8 +56,8 @@ type Screen struct {
 }
 
 var (
-	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Returner = (*Screen)(nil)
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Retrier = (*Screen)(nil)
 )
 
 // New makes the screen. It sends no request until it is shown.
@@ -70,7 +70,7 @@ func New(host screen.Host) *Screen {
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inKeys, Pane: s.keys}, {Context: inRevisions, Pane: s.revisions},
 			{Context: inValue, Pane: s.text}},
-		Arrange: s.arrange, Head: s.headLine, HeadLines: 1, Line: s.FindLine(inFind, nil), Moved: s.moved,
+		Arrange: s.arrange, Head: s.headLine, HeadLines: 1, Line: s.FindLine(inFind, nil), Moved: s.followCursor,
 	})
 	return s
 }
@@ -117,8 +117,8 @@ func (s *Screen) Close() { s.end() }
 
 func (s *Screen) Drain() tea.Cmd { return s.drain() }
 
-// under returns the row under the cursor.
-func (s *Screen) under() (r row, ok bool) {
+// selectedRow returns the row under the cursor.
+func (s *Screen) selectedRow() (r row, ok bool) {
 	i := s.keys.Cursor()
 	if i < 0 {
 		return row{}, false
@@ -151,7 +151,7 @@ func (s *Screen) stay(r row, ok bool) {
 
 // choose chooses the key under the cursor.
 func (s *Screen) choose() tea.Cmd {
-	r, ok := s.under()
+	r, ok := s.selectedRow()
 	if !ok || r.kind != keyRow || r.node.directory() {
 		s.drop()
 		return nil
@@ -164,13 +164,13 @@ func (s *Screen) travel(revision int64) tea.Cmd {
 	s.at = revision
 	if c := s.chosen; c != nil {
 		c.wanted = revision
-		s.toWanted()
+		s.seekWanted()
 	}
 	return tea.Batch(s.reread(), s.fetch())
 }
 
-// moved follows the cursor of a pane.
-func (s *Screen) moved(pane int) tea.Cmd {
+// followCursor follows the cursor of a pane.
+func (s *Screen) followCursor(pane int) tea.Cmd {
 	switch pane {
 	case keysPart:
 		return s.choose()

@@ -43,7 +43,7 @@ func to(t *testing.T, h *screentest.Host, s *Screen, key string) {
 	t.Helper()
 	h.Press("g")
 	for range 100 {
-		r, _ := s.under()
+		r, _ := s.selectedRow()
 		if r.kind == keyRow && r.node.key() == key {
 			return
 		}
@@ -174,7 +174,7 @@ func TestTravel(t *testing.T) {
 	h.Answer("8")
 	to(t, h, s, "/registry/configmaps/default/gone")
 	h.Press("esc")
-	if r, _ := s.under(); s.chosen != nil || !r.node.directory() {
+	if r, _ := s.selectedRow(); s.chosen != nil || !r.node.directory() {
 		t.Errorf("the key is gone, and still chosen: %+v", s.chosen)
 	}
 	if s.at != 0 || s.follower == nil {
@@ -188,7 +188,7 @@ func TestTravel(t *testing.T) {
 func TestLeadTo(t *testing.T) {
 	h, s, _ := newScreen(t)
 	h.Show(screen.ToKey{Key: settings, Revision: 8})
-	if r, _ := s.under(); r.node.key() != settings || s.revisionAt() != 8 || s.Context() != inRevisions {
+	if r, _ := s.selectedRow(); r.node.key() != settings || s.revisionAt() != 8 || s.Context() != inRevisions {
 		t.Errorf("%s, %d, %s", r.node.key(), s.revisionAt(), s.Context())
 	}
 	sees(t, h, "color: green")
@@ -211,7 +211,7 @@ func TestLeadTo(t *testing.T) {
 	s = New(other)
 	other.Attach(s)
 	other.Show(screen.ToKey{Key: "/elsewhere/note"})
-	if r, _ := s.under(); r.node.key() != "/elsewhere/note" {
+	if r, _ := s.selectedRow(); r.node.key() != "/elsewhere/note" {
 		t.Errorf("%s", r.node.key())
 	}
 	other.Press("shift+tab", "enter")
@@ -229,14 +229,14 @@ func TestLeadToNew(t *testing.T) {
 	for name, fold := range map[string]bool{"in an open directory": false, "in a folded one": true} {
 		h, s, _ := newScreen(t)
 		to(t, h, s, settings)
-		r, _ := s.under()
+		r, _ := s.selectedRow()
 		dir := r.node.parent
 		dir.children, dir.open = nil, !fold
 		s.tree.flatten()
 		s.drop()
 		s.Hide()
 		h.Show(screen.ToKey{Key: settings})
-		if r, _ := s.under(); r.node.key() != settings || len(h.Said) != 0 {
+		if r, _ := s.selectedRow(); r.node.key() != settings || len(h.Said) != 0 {
 			t.Errorf("%s: %s, %q", name, r.node.key(), h.Said)
 		}
 	}

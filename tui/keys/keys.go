@@ -88,32 +88,32 @@ func Call(f func()) func() tea.Cmd {
 // Bind makes a Do, or a WhyNot, of a function and its argument.
 func Bind[A, R any](f func(A) R, a A) func() R { return func() R { return f(a) } }
 
-// Then makes each of the commands run after at its end.
-func Then(commands []Command, after func() tea.Cmd) []Command {
+// RunAfter makes each of the commands run after at its end.
+func RunAfter(commands []Command, after func() tea.Cmd) []Command {
 	for i, do := range commands {
 		commands[i].Do = func() tea.Cmd { return tea.Batch(do.Do(), after()) }
 	}
 	return commands
 }
 
-// Disabled returns the reason why the command is disabled now; empty if it is enabled.
-func (c *Command) Disabled() string {
+// DisabledReason returns the reason why the command is disabled now; empty if it is enabled.
+func (c *Command) DisabledReason() string {
 	if c.WhyNot == nil {
 		return ""
 	}
 	return c.WhyNot()
 }
 
-// Wanted returns the command's hint while the user probably wants it next, or empty.
-func (c *Command) Wanted() string {
+// NextHint returns the command's hint while the user probably wants it next, or empty.
+func (c *Command) NextHint() string {
 	if c.Next == nil {
 		return ""
 	}
 	return c.Next()
 }
 
-// In reports whether the command applies in a context.
-func (c *Command) In(ctx Context) bool { return slices.Contains(c.Contexts, ctx) }
+// AppliesIn reports whether the command applies in a context.
+func (c *Command) AppliesIn(ctx Context) bool { return slices.Contains(c.Contexts, ctx) }
 
 // KeysIn returns the keys that work in a context: where the user types, characters do not.
 func (c *Command) KeysIn(ctx Context) []string {
@@ -185,11 +185,11 @@ func (t *Table) Lookup(id ID) *Command { return t.byID[id] }
 // Commands lists all commands, in order.
 func (t *Table) Commands() []*Command { return t.commands }
 
-// In lists the commands of a context, in order.
-func (t *Table) In(ctx Context) []*Command {
+// CommandsIn lists the commands of a context, in order.
+func (t *Table) CommandsIn(ctx Context) []*Command {
 	var in []*Command
 	for _, c := range t.commands {
-		if c.In(ctx) {
+		if c.AppliesIn(ctx) {
 			in = append(in, c)
 		}
 	}

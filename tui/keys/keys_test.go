@@ -11,10 +11,10 @@ import (
 func TestResolve(t *testing.T) {
 	all := []Context{List, Steps, Detail, Filter, Palette}
 	own := []Command{
-		{ID: "look", Contexts: []Context{Detail}, Meaning: on("look", "enter")},
-		{ID: "apply", Contexts: []Context{Filter}, Meaning: on("apply", "enter")},
-		{ID: "quit", Contexts: Panes, Meaning: on("quit", "q")},
-		{ID: "stop", Contexts: all, Meaning: on("stop", "ctrl+c")},
+		{ID: "look", Contexts: []Context{Detail}, Meaning: meaning("look", "enter")},
+		{ID: "apply", Contexts: []Context{Filter}, Meaning: meaning("apply", "enter")},
+		{ID: "quit", Contexts: Panes, Meaning: meaning("quit", "q")},
+		{ID: "stop", Contexts: all, Meaning: meaning("stop", "ctrl+c")},
 	}
 	var done []ID
 	do := func(id ID) tea.Cmd {
@@ -43,14 +43,14 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s, %s: %q, want %q", test.ctx, test.key, got, test.want)
 		}
 	}
-	if c := table.Lookup("quit"); c == nil || FormatKeys(c.Keys...) != "q" || c.Disabled() != "" {
+	if c := table.Lookup("quit"); c == nil || FormatKeys(c.Keys...) != "q" || c.DisabledReason() != "" {
 		t.Errorf("quit: %+v", c)
 	}
 	if table.Lookup("dance") != nil {
 		t.Error("there is a command dance")
 	}
-	for _, c := range table.In(Filter) {
-		if !c.In(Filter) {
+	for _, c := range table.CommandsIn(Filter) {
+		if !c.AppliesIn(Filter) {
 			t.Errorf("%s is not in filter", c.ID)
 		}
 	}
@@ -66,7 +66,7 @@ func TestResolve(t *testing.T) {
 
 func TestThen(t *testing.T) {
 	var done []string
-	all := Then([]Command{
+	all := RunAfter([]Command{
 		{ID: "a", Do: Call(func() { done = append(done, "a") })},
 		{ID: "b", Do: Bind(func(text string) tea.Cmd { done = append(done, text); return nil }, "b")},
 	}, func() tea.Cmd { done = append(done, "after"); return nil })
@@ -79,21 +79,21 @@ func TestThen(t *testing.T) {
 }
 
 func TestKeysIn(t *testing.T) {
-	c := Command{Meaning: on("send", "r", " ", "alt+r")}
+	c := Command{Meaning: meaning("send", "r", " ", "alt+r")}
 	if places, lines := FormatKeys(c.KeysIn(List)...), FormatKeys(c.KeysIn(Filter)...); places != "r space alt+r" || lines != "alt+r" {
 		t.Errorf("%q, %q", places, lines)
 	}
 }
 
 func TestRefused(t *testing.T) {
-	_, err := New([]Command{{ID: "a", Contexts: Panes, Meaning: on("do it", "x")}, {ID: "b", Contexts: []Context{Steps}, Meaning: on("do it", "x")}})
+	_, err := New([]Command{{ID: "a", Contexts: Panes, Meaning: meaning("do it", "x")}, {ID: "b", Contexts: []Context{Steps}, Meaning: meaning("do it", "x")}})
 	if err == nil || !strings.Contains(err.Error(), `in steps, "x" is both a and b`) {
 		t.Errorf("one key, two meanings: %v", err)
 	}
 	if _, err = New([]Command{{ID: "a"}, {ID: "a"}}); err == nil {
 		t.Error("a command may be in the table twice")
 	}
-	if _, err = New([]Command{{ID: "a", Contexts: []Context{Filter}, Meaning: on("do it", "x")}, {ID: "b", Contexts: []Context{Filter}, Meaning: on("do it", "x")}}); err != nil {
+	if _, err = New([]Command{{ID: "a", Contexts: []Context{Filter}, Meaning: meaning("do it", "x")}, {ID: "b", Contexts: []Context{Filter}, Meaning: meaning("do it", "x")}}); err != nil {
 		t.Errorf("characters are text in the filter: %v", err)
 	}
 }

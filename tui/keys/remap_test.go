@@ -7,10 +7,10 @@ import (
 
 func commands() []Command {
 	return []Command{
-		{ID: "open", Contexts: Panes, Meaning: on("do it", "enter")},
-		{ID: "screen.one", Contexts: Panes, Meaning: on("do it", "1")},
-		{ID: "look", Contexts: []Context{Steps}, Meaning: on("do it", "x")},
-		{ID: "quit.always", Contexts: Panes, Meaning: on("do it", "ctrl+c")},
+		{ID: "open", Contexts: Panes, Meaning: meaning("do it", "enter")},
+		{ID: "screen.one", Contexts: Panes, Meaning: meaning("do it", "1")},
+		{ID: "look", Contexts: []Context{Steps}, Meaning: meaning("do it", "x")},
+		{ID: "quit.always", Contexts: Panes, Meaning: meaning("do it", "ctrl+c")},
 	}
 }
 

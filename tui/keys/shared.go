@@ -61,7 +61,7 @@ func SharedCommands(contexts []Context, own []Command, do func(ID) tea.Cmd) []Co
 // takes reports whether one of the commands has one of the keys in a context.
 func takes(commands []Command, ctx Context, keys []string) bool {
 	for i := range commands {
-		if c := &commands[i]; c.In(ctx) && slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(c.Keys, key) }) {
+		if c := &commands[i]; c.AppliesIn(ctx) && slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(c.Keys, key) }) {
 			return true
 		}
 	}
@@ -91,18 +91,18 @@ type sharedCommand struct {
 
 func shared() []sharedCommand {
 	return []sharedCommand{
-		{places, Command{ID: Open, Meaning: on("open", "enter"), Help: "Open what is under the cursor.", Hint: "open"}},
-		{places, Command{ID: NextPane, Meaning: on("go to the next pane", "tab"),
+		{places, Command{ID: Open, Meaning: meaning("open", "enter"), Help: "Open what is under the cursor.", Hint: "open"}},
+		{places, Command{ID: NextPane, Meaning: meaning("go to the next pane", "tab"),
 			Help: "Go to the next pane of this screen. After the last comes the first.", Hint: "pane"}},
-		{places, Command{ID: PreviousPane, Meaning: on("go to the previous pane", "shift+tab"),
+		{places, Command{ID: PreviousPane, Meaning: meaning("go to the previous pane", "shift+tab"),
 			Help: "Go to the previous pane of this screen. Before the first comes the last."}},
-		{places, Command{ID: Zoom, Meaning: on("zoom the pane, or stop", "z"),
+		{places, Command{ID: Zoom, Meaning: meaning("zoom the pane, or stop", "z"),
 			Help: "Give the pane the place of all panes, or take it back.", Hint: "zoom"}},
-		{places, Command{ID: Grow, Meaning: on("make the pane larger", "+"),
+		{places, Command{ID: Grow, Meaning: meaning("make the pane larger", "+"),
 			Help: "Move a border of the pane outwards. The next run remembers it."}},
-		{places, Command{ID: Shrink, Meaning: on("make the pane smaller", "-"),
+		{places, Command{ID: Shrink, Meaning: meaning("make the pane smaller", "-"),
 			Help: "Move a border of the pane inwards. The next run remembers it."}},
-		{places, Command{ID: Copy, Meaning: on("copy", "y"),
+		{places, Command{ID: Copy, Meaning: meaning("copy", "y"),
 			Help: "Copy what is under the cursor to the clipboard (OSC 52, works over SSH).", Hint: "copy"}},
 		{both, Command{ID: Down, Meaning: motion("go down", "j", "down"), Help: "Go down one row."}},
 		{both, Command{ID: Up, Meaning: motion("go up", "k", "up"), Help: "Go up one row."}},
@@ -112,16 +112,18 @@ func shared() []sharedCommand {
 		{places, Command{ID: HalfUp, Meaning: motion("go up half a page", "ctrl+u", "pgup"), Help: "Go up half a page."}},
 		{places, Command{ID: Left, Meaning: Outward, Help: "Go left, or leave what was entered last."}},
 		{places, Command{ID: Right, Meaning: Inward, Help: "Go right, or enter what is under the cursor."}},
-		{lines, Command{ID: EditLeft, Meaning: on("go left in the line", "left", "ctrl+b"), Help: "Go one character to the left."}},
-		{lines, Command{ID: EditRight, Meaning: on("go right in the line", "right", "ctrl+f"), Help: "Go one character to the right."}},
-		{lines, Command{ID: EditHome, Meaning: on("go to the line's beginning", "home", "ctrl+a"),
+		{lines, Command{ID: EditLeft, Meaning: meaning("go left in the line", "left", "ctrl+b"), Help: "Go one character to the left."}},
+		{lines, Command{ID: EditRight, Meaning: meaning("go right in the line", "right", "ctrl+f"),
+			Help: "Go one character to the right."}},
+		{lines, Command{ID: EditHome, Meaning: meaning("go to the line's beginning", "home", "ctrl+a"),
 			Help: "Go to the beginning of the line."}},
-		{lines, Command{ID: EditEnd, Meaning: on("go to the line's end", "end", "ctrl+e"), Help: "Go to the end of the line."}},
-		{lines, Command{ID: EditBackspace, Meaning: on("delete a character", "backspace", "ctrl+h"),
+		{lines, Command{ID: EditEnd, Meaning: meaning("go to the line's end", "end", "ctrl+e"), Help: "Go to the end of the line."}},
+		{lines, Command{ID: EditBackspace, Meaning: meaning("delete a character", "backspace", "ctrl+h"),
 			Help: "Delete the character before the cursor."}},
-		{lines, Command{ID: EditDelete, Meaning: on("delete the next character", "delete"), Help: "Delete the character at the cursor."}},
-		{lines, Command{ID: EditDeleteWord, Meaning: on("delete a word", "ctrl+w"), Help: "Delete the word before the cursor."}},
-		{lines, Command{ID: EditDeleteLine, Meaning: on("delete to the line's beginning", "ctrl+u"),
+		{lines, Command{ID: EditDelete, Meaning: meaning("delete the next character", "delete"),
+			Help: "Delete the character at the cursor."}},
+		{lines, Command{ID: EditDeleteWord, Meaning: meaning("delete a word", "ctrl+w"), Help: "Delete the word before the cursor."}},
+		{lines, Command{ID: EditDeleteLine, Meaning: meaning("delete to the line's beginning", "ctrl+u"),
 			Help: "Delete the line up to the cursor.", Hint: "clear left"}},
 	}
 }

@@ -49,7 +49,7 @@ func (s *Screen) partCommands() []keys.Command {
 				"everywhere."},
 		{ID: "lesson.full", Meaning: keys.Hidden, Contexts: places, Do: keys.Call(s.unfold),
 			Help: "Show long outputs as a whole, or their beginning and end alone."},
-		{ID: "lesson.anew", Meaning: keys.Anew, Contexts: places, Do: s.anew,
+		{ID: "lesson.anew", Meaning: keys.Anew, Contexts: places, Do: s.askRestart,
 			Help: "Begin the lesson anew: on a new server, without what you have done and answered. It asks first."},
 	}
 }
@@ -205,7 +205,7 @@ func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 			return nil, true
 		}
 	case keys.Copy:
-		text := s.copied()
+		text := s.copyText()
 		if text == "" {
 			return nil, false
 		}
@@ -234,8 +234,8 @@ func (s *Screen) inLine(id keys.ID) (tea.Cmd, bool) {
 	return s.Split.Handle(id)
 }
 
-// copied returns the text to copy: the commands of the next part, or else of the last part with commands.
-func (s *Screen) copied() string {
+// copyText returns the text to copy: the commands of the next part, or else of the last part with commands.
+func (s *Screen) copyText() string {
 	for i := min(s.next, len(s.options.Lesson.Parts)-1); i >= 0; i-- {
 		switch part := s.options.Lesson.Parts[i].(type) {
 		case lesson.Run:

@@ -111,7 +111,7 @@ func began(t *testing.T, file string, change func(*Options)) (*screentest.Host, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text, trace.Known)
+	l, err := lesson.Parse(file, text, trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,9 @@ type entry struct {
 	replayed bool
 	ended    time.Time
 	// asides holds the commands that the learner typed before the part.
-	asides []aside
-	// reading holds the steps of a Read, once they are found.
-	reading []reading
+	asides []typedCommand
+	// reading holds the steps of a Reading, once they are found.
+	reading []readingLink
 	// journey and target are the request that a Show opened, and its place.
 	journey string
 	target  screen.Target
@@ -57,8 +57,8 @@ const (
 	ofAside // a command that the learner typed
 )
 
-// aside is a command that the learner typed.
-type aside struct {
+// typedCommand is a command that the learner typed.
+type typedCommand struct {
 	line    string
 	outcome play.Outcome
 	err     error
@@ -85,13 +85,13 @@ func (s *Screen) settle() tea.Cmd {
 	}
 	switch part := s.part().(type) {
 	case nil:
-		s.finished()
+		s.recordEnd()
 	case lesson.Starter:
 		s.prepare(part)
 		if s.quick {
 			return s.skip(part)
 		}
-	case lesson.Expect, lesson.Show, lesson.Read:
+	case lesson.Expect, lesson.Show, lesson.Reading:
 		if s.quick || !s.afterText() {
 			cmd = s.do()
 		}
@@ -141,7 +141,7 @@ func (s *Screen) leftOut(i int) bool {
 	case lesson.Run, lesson.Starter:
 		return false
 	default:
-		return s.lacking[lesson.About(part)] != ""
+		return s.lacking[lesson.RunOf(part)] != ""
 	}
 }
 
@@ -155,8 +155,8 @@ func (s *Screen) afterText() bool {
 	return text
 }
 
-// finished records the end of the lesson; or of its questions alone, if tasks were skipped.
-func (s *Screen) finished() {
+// recordEnd records the end of the lesson; or of its questions alone, if tasks were skipped.
+func (s *Screen) recordEnd() {
 	at := &s.record.Done
 	if len(s.record.Skipped) > 0 {
 		at = &s.record.Answered
@@ -210,7 +210,7 @@ func (s *Screen) goOn() tea.Cmd {
 	case s.play == nil:
 		return s.open()
 	case s.part() == nil:
-		return s.onward()
+		return s.askNext()
 	}
 	s.acted = s.next
 	return s.do()
@@ -237,7 +237,7 @@ func (s *Screen) do() tea.Cmd {
 		s.host.Say(s.phrase("answer first: press the number of an answer"))
 	case lesson.Show:
 		return s.show(part)
-	case lesson.Read:
+	case lesson.Reading:
 		return s.read(part)
 	case lesson.Starter:
 		return s.attempt(part)
@@ -297,8 +297,8 @@ func (s *Screen) whyNotAnswer(n int) string {
 	return ""
 }
 
-// onward asks whether to begin the next lesson.
-func (s *Screen) onward() tea.Cmd {
+// askNext asks whether to begin the next lesson.
+func (s *Screen) askNext() tea.Cmd {
 	ways := s.options.Ways
 	switch len(ways) {
 	case 0:
@@ -325,10 +325,10 @@ func (s *Screen) titles(tracks []lesson.Track) string {
 	return strings.Join(titles, ", ")
 }
 
-// anew asks whether to begin anew.
-func (s *Screen) anew() tea.Cmd {
+// askRestart asks whether to begin anew.
+func (s *Screen) askRestart() tea.Cmd {
 	return s.host.Confirm(s.phrase("Begin the lesson anew, on a new server, without your answers?"), func() tea.Cmd {
-		s.record = s.record.Anew()
+		s.record = s.record.Restart()
 		s.unkept = true
 		return s.leave(Again, Way{})
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lesson"
 	"github.com/kx-apiserver/kx/tui/api"
-	"github.com/kx-apiserver/kx/tui/capture"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/send/again"
 )
 
 // link is a reference of the lesson that the screen beside it can show.
@@ -25,31 +25,31 @@ type link struct {
 	source *screen.ToSource
 }
 
-// reading is a step whose function is worth reading, once it is found.
-type reading struct {
-	found
+// readingLink is a step whose function is worth reading, once it is found.
+type readingLink struct {
+	partRequest
 	step *v1alpha1.Step
 	err  error
 	id   string
 }
 
-// found is a request of a part. whole is nil where its name is enough.
-type found struct {
+// partRequest is a request of a part. whole is nil where its name is enough.
+type partRequest struct {
 	journey string
 	whole   *v1alpha1.Journey
 }
 
 // find returns the newest request of a run that matches a filter.
-func (s *Screen) find(ctx context.Context, of, filter string, whole bool) (found, error) {
+func (s *Screen) find(ctx context.Context, of, filter string, whole bool) (partRequest, error) {
 	name, err := s.play.Find(ctx, of, filter)
 	if err != nil || !whole {
-		return found{journey: name}, err
+		return partRequest{journey: name}, err
 	}
 	j := &v1alpha1.Journey{}
 	if err := s.host.API().Get(ctx, api.KX+"/journeys/"+name, nil, j); err != nil {
-		return found{}, err
+		return partRequest{}, err
 	}
-	return found{name, j}, nil
+	return partRequest{name, j}, nil
 }
 
 // show opens the request of a part on the screen beside the lesson.
@@ -64,8 +64,8 @@ func (s *Screen) show(part lesson.Show) tea.Cmd {
 		return tea.Batch(cmd, s.proceed())
 	}
 	whole := part.Screen != "" && screen.Name(part.Screen) != screen.Capture
-	find := func(ctx context.Context) (found, error) { return s.find(ctx, part.Of, part.Open, whole) }
-	return start(s, s.phrase("looks for the request that the lesson shows"), i, find, func(f found, err error) tea.Cmd {
+	find := func(ctx context.Context) (partRequest, error) { return s.find(ctx, part.Of, part.Open, whole) }
+	return start(s, s.phrase("looks for the request that the lesson shows"), i, find, func(f partRequest, err error) tea.Cmd {
 		if err != nil {
 			e.state, e.err = failed, err
 			s.reveal()
@@ -77,7 +77,7 @@ func (s *Screen) show(part lesson.Show) tea.Cmd {
 }
 
 // target returns the destination of a part that shows a request.
-func target(part lesson.Show, f found) screen.Target {
+func target(part lesson.Show, f partRequest) screen.Target {
 	if f.whole == nil {
 		return screen.ToRequest{Journey: f.journey, Step: part.Step, Tab: part.Tab}
 	}
@@ -87,7 +87,7 @@ func target(part lesson.Show, f found) screen.Target {
 	case screen.Story:
 		return screen.ToStory{Journey: f.whole, Step: step}
 	case screen.Send:
-		to, _ := capture.Replay(f.whole, false)
+		to, _ := again.Replay(f.whole, false)
 		return to
 	case screen.Cache:
 		resource := spec.Resource
@@ -106,13 +106,13 @@ func target(part lesson.Show, f found) screen.Target {
 }
 
 // read finds the steps whose functions are worth reading.
-func (s *Screen) read(part lesson.Read) tea.Cmd {
+func (s *Screen) read(part lesson.Reading) tea.Cmd {
 	i, e := s.next, s.at()
-	find := func(ctx context.Context) ([]reading, error) {
-		var all []reading
+	find := func(ctx context.Context) ([]readingLink, error) {
+		var all []readingLink
 		for _, id := range part.Steps {
-			r := reading{id: id}
-			if r.found, r.err = s.find(ctx, part.Of, "step:"+id, true); r.err == nil {
+			r := readingLink{id: id}
+			if r.partRequest, r.err = s.find(ctx, part.Of, "step:"+id, true); r.err == nil {
 				for k := range r.whole.Status.Steps {
 					if step := &r.whole.Status.Steps[k]; step.ID == id {
 						r.step = step
@@ -127,7 +127,7 @@ func (s *Screen) read(part lesson.Read) tea.Cmd {
 		}
 		return all, nil
 	}
-	return start(s, s.phrase("looks for the functions that ran"), i, find, func(all []reading, err error) tea.Cmd {
+	return start(s, s.phrase("looks for the functions that ran"), i, find, func(all []readingLink, err error) tea.Cmd {
 		if err != nil {
 			e.state, e.err = failed, err
 			s.reveal()
@@ -139,14 +139,14 @@ func (s *Screen) read(part lesson.Read) tea.Cmd {
 }
 
 func (s *Screen) whyNoLink() string {
-	if s.chosen() == nil {
+	if s.selectedLink() == nil {
 		return "the lesson has shown no request yet"
 	}
 	return ""
 }
 
-// chosen returns the link that the keys act on, or nil.
-func (s *Screen) chosen() *link {
+// selectedLink returns the link that the keys act on, or nil.
+func (s *Screen) selectedLink() *link {
 	s.lay()
 	if s.link < 0 || s.link >= len(s.page.links) {
 		return nil
@@ -169,7 +169,7 @@ func (s *Screen) turnLink(by int) tea.Cmd {
 
 // look follows the link.
 func (s *Screen) look() tea.Cmd {
-	l := s.chosen()
+	l := s.selectedLink()
 	if l.target != nil {
 		return s.host.Go(screen.Look{Target: l.target})
 	}
@@ -178,7 +178,7 @@ func (s *Screen) look() tea.Cmd {
 
 // lookAtSource shows the source behind the link.
 func (s *Screen) lookAtSource() tea.Cmd {
-	l := s.chosen()
+	l := s.selectedLink()
 	if l.source != nil {
 		return s.host.Go(screen.Look{Target: *l.source})
 	}
@@ -186,7 +186,7 @@ func (s *Screen) lookAtSource() tea.Cmd {
 }
 
 func (s *Screen) whyNoSource() string {
-	switch l := s.chosen(); {
+	switch l := s.selectedLink(); {
 	case l == nil:
 		return s.whyNoLink()
 	case l.source == nil && l.journey == "":

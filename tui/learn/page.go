@@ -121,7 +121,7 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 		p.say("‖ ", s.phrase("From now on there is a fault: %s, of %s", effect, part.Spec.Filter), p.look.Notice)
 	case lesson.Release:
 		was, will := s.phrase("What is held goes on."), s.phrase("%s lets go what is held, and waits for its end.", goKey)
-		if holds, _ := s.options.Lesson.Around(part.Of); len(holds) == 0 {
+		if holds, _ := s.options.Lesson.Setup(part.Of); len(holds) == 0 {
 			was, will = s.phrase("The fault is gone."), s.phrase("%s takes the fault away.", goKey)
 		}
 		s.layWait(i, e, was, will)
@@ -138,7 +138,7 @@ func (s *Screen) layPart(i int, part lesson.Part, e *entry) {
 		}
 	case lesson.Show:
 		s.layShow(i, part, e)
-	case lesson.Read:
+	case lesson.Reading:
 		s.layRead(i, part, e)
 	case lesson.Starter:
 		s.layTask(i, part, e)
@@ -262,7 +262,7 @@ func (s *Screen) turnPage() {
 func (s *Screen) content() pane.Content {
 	look := s.host.Theme()
 	return pane.Content{
-		Title: look.Title(draw.Clean(s.options.Lesson.Title)), Note: s.where(), Rows: len(s.page.lines), Text: true, Foot: s.foot,
+		Title: look.Title(draw.Clean(s.options.Lesson.Title)), Note: s.progressText(), Rows: len(s.page.lines), Text: true, Foot: s.foot,
 		Empty: []string{" " + s.phrase("The lesson has no text.")},
 		Row: func(i int) pane.Row {
 			l := s.page.lines[i]
@@ -275,8 +275,8 @@ func (s *Screen) content() pane.Content {
 	}
 }
 
-// where returns the learner's progress, counted in blocks.
-func (s *Screen) where() string {
+// progressText returns the learner's progress, counted in blocks.
+func (s *Screen) progressText() string {
 	all, before := 0, 0
 	for i, part := range s.options.Lesson.Parts {
 		switch part.(type) {
@@ -339,7 +339,7 @@ func (s *Screen) layOutput(text string) {
 		if len(p.outputs) > kept {
 			clear(p.outputs)
 		}
-		lines = fitted(strings.Split(text, "\n"), max(p.w-len(indent), 1))
+		lines = fitOutput(strings.Split(text, "\n"), max(p.w-len(indent), 1))
 		p.outputs[text] = lines
 	}
 	add := func(lines []string) {

@@ -76,7 +76,7 @@ func (s *Screen) layTrouble(i int, e *entry) {
 	switch {
 	case e.state == passed && e.err != nil || e.state == passed && len(e.outcome.Results) > 0:
 		p.say("", s.phrase("You passed over it."), p.look.Dim)
-	case e.state == failed && i == s.next && s.of() != "":
+	case e.state == failed && i == s.next && s.runOfNext() != "":
 		p.say("", s.phrase("%s looks again, %s runs the commands once more, %s passes over it.", goKey, sendKey, passKey), nil)
 	case e.state == failed && i == s.next:
 		p.say("", s.phrase("%s tries again, %s passes over it.", goKey, passKey), nil)
@@ -294,7 +294,7 @@ func (s *Screen) layShow(i int, part lesson.Show, e *entry) {
 }
 
 // layRead draws functions worth reading: kx's own and the upstream ones.
-func (s *Screen) layRead(i int, part lesson.Read, e *entry) {
+func (s *Screen) layRead(i int, part lesson.Reading, e *entry) {
 	p := &s.page
 	if e.state != done {
 		if i == s.next {
@@ -389,7 +389,7 @@ func (s *Screen) layTask(i int, part lesson.Starter, e *entry) {
 		if i == s.next && e.news == ofHelp {
 			p.news = len(p.lines)
 		}
-		p.say("* ", s.phrase("Hint %d of %d: %s", n+1, len(task.Hints), joined(hint.Text)), p.look.Notice)
+		p.say("* ", s.phrase("Hint %d of %d: %s", n+1, len(task.Hints), joinLines(hint.Text)), p.look.Notice)
 	}
 	if e.solution {
 		p.gap()
@@ -458,8 +458,8 @@ func (s *Screen) layTaskKeys(task lesson.Task, e *entry) {
 	p.say("", text, p.look.Key)
 }
 
-// joined joins the lines of a text.
-func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
+// joinLines joins the lines of a text.
+func joinLines(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // layEnd draws the end of the lesson, with the learner's results.
 func (s *Screen) layEnd() {
@@ -529,8 +529,8 @@ func (s *Screen) layTrack(t play.Track) {
 		}
 		return
 	}
-	p.say("✓ ", s.phrase("Congratulations, you have done all of \"%s\": you know %s.", title, words.Text(t.Learned())), p.look.Good)
-	p.say("  ", s.phrase("Next: %s.", words.Text(t.Onward())), nil)
+	p.say("✓ ", s.phrase("Congratulations, you have done all of \"%s\": you know %s.", title, words.Text(t.Outcome())), p.look.Good)
+	p.say("  ", s.phrase("Next: %s.", words.Text(t.Next())), nil)
 }
 
 // Foot returns the work that runs, or the action that the lesson waits for.

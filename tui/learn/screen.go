@@ -124,7 +124,8 @@ var _ screen.Screen = (*Screen)(nil)
 // New makes the screen.
 func New(host screen.Host, o Options) *Screen {
 	s := &Screen{
-		host: host, options: o, tasks: map[string]lesson.Task{}, record: cloned(o.Record), entries: make([]entry, len(o.Lesson.Parts)+1),
+		host: host, options: o, tasks: map[string]lesson.Task{}, record: cloneRecord(o.Record),
+		entries: make([]entry, len(o.Lesson.Parts)+1),
 		judging: judgeFor, prints: map[string]string{}, lacking: map[string]string{}, link: -1,
 		quick: o.Quick,
 	}
@@ -134,7 +135,7 @@ func New(host screen.Host, o Options) *Screen {
 	at, known := o.Lesson.Index(s.record.At)
 	s.record.Next = at
 	if !known || at == len(o.Lesson.Parts) { // after the end, or after a change of the lesson, it begins anew
-		s.record = s.record.Anew()
+		s.record = s.record.Restart()
 	}
 	s.text = pane.NewRows(host.Theme, s.content)
 	s.Split = screen.NewSplit(host, screen.Plan{
@@ -144,8 +145,8 @@ func New(host screen.Host, o Options) *Screen {
 	return s
 }
 
-// cloned returns a deep copy of a record.
-func cloned(r play.Record) play.Record {
+// cloneRecord returns a deep copy of a record.
+func cloneRecord(r play.Record) play.Record {
 	r.Answers, r.Hints, r.Tries = maps.Clone(r.Answers), maps.Clone(r.Hints), maps.Clone(r.Tries)
 	r.Solved, r.Looked, r.Skipped = maps.Clone(r.Solved), maps.Clone(r.Looked), maps.Clone(r.Skipped)
 	return r
@@ -225,9 +226,9 @@ func (s *Screen) Drain() tea.Cmd {
 	for i, part := range s.options.Lesson.Parts {
 		switch part := part.(type) {
 		case lesson.Run:
-			s.entries[i].printed(prints[part.ID])
+			s.entries[i].addOutput(prints[part.ID])
 		case lesson.Starter:
-			s.entries[i].printed(prints[part.ID])
+			s.entries[i].addOutput(prints[part.ID])
 		}
 	}
 	if w := s.work; w != nil {
@@ -239,8 +240,8 @@ func (s *Screen) Drain() tea.Cmd {
 	return nil
 }
 
-// printed adds what a run prints.
-func (e *entry) printed(text string) {
+// addOutput adds what a run prints.
+func (e *entry) addOutput(text string) {
 	if e.state == working {
 		e.live += text
 		if cut := len(e.live) - liveMost; cut > 0 {
@@ -268,7 +269,7 @@ func (s *Screen) Close() {
 		s.work.end()
 	}
 	if s.unkept && s.options.Keep != nil {
-		_ = s.options.Keep(cloned(s.record)) // an error can't be shown any more
+		_ = s.options.Keep(cloneRecord(s.record)) // an error can't be shown any more
 	}
 }
 

@@ -416,7 +416,7 @@ func TestScript(t *testing.T) {
 func TestSizes(t *testing.T) {
 	h, s, f := began(t, small, nil)
 	f.output("put", escapetest.Any())
-	s.entries[0].asides = append(s.entries[0].asides, aside{line: escapetest.Any(), outcome: play.Outcome{Output: escapetest.Any()}, ended: true})
+	s.entries[0].asides = append(s.entries[0].asides, typedCommand{line: escapetest.Any(), outcome: play.Outcome{Output: escapetest.Any()}, ended: true})
 	for _, pressed := range [][]string{{}, {" "}, {"2"}, {"!"}, {"esc", "*"}, {"e"}, {"esc", ";"}, {" "}} {
 		h.Size(72, 200)
 		h.Press(pressed...)
@@ -500,7 +500,7 @@ func TestTargets(t *testing.T) {
 	_, _, f := began(t, small, nil)
 	j := f.conflict()
 	for name, want := range map[string]screen.Name{"Send": screen.Send, "etcd": screen.Etcd, "Cache": screen.Cache, "Structure": screen.Structure, "Story": screen.Story, "Capture": screen.Capture} {
-		whole := found{journey: j.Name, whole: j}
+		whole := partRequest{journey: j.Name, whole: j}
 		if name == "Capture" {
 			whole.whole = nil
 		}

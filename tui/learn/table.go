@@ -18,13 +18,13 @@ var (
 	tableCell = regexp.MustCompile(`\S+(?: \S+)*`)
 )
 
-// fitted lays out lines of an output in lines of at most w cells. A table that is too wide becomes a list: each row
+// fitOutput lays out lines of an output in lines of at most w cells. A table that is too wide becomes a list: each row
 // with the names of its columns.
-func fitted(lines []string, w int) (out []string) {
+func fitOutput(lines []string, w int) (out []string) {
 	for i := 0; i < len(lines); {
 		if n := tableLines(lines[i:], w); n > 0 {
 			for _, row := range lines[i+1 : i+n] {
-				out = append(out, listed(lines[i], row, w)...)
+				out = append(out, listRow(lines[i], row, w)...)
 			}
 			i += n
 			continue
@@ -53,8 +53,8 @@ func tableLines(lines []string, w int) int {
 	return n
 }
 
-// listed lays out one row of a table as pairs of a column's name and the cell.
-func listed(head, row string, w int) []string {
+// listRow lays out one row of a table as pairs of a column's name and the cell.
+func listRow(head, row string, w int) []string {
 	const indent, gap = "    ", "  "
 	names, cells := tableCell.FindAllStringIndex(head, -1), tableCell.FindAllStringIndex(row, -1)
 	var out []string

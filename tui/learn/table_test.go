@@ -38,7 +38,7 @@ NAME 乙  TITLE 冬天
     MESSAGE 下雪了`},
 		"a line of capitals alone": {"NOT  FOUND\n\nNAME  STATUS\n\nrow  of", 8, "NOT\nFOUND\n\nNAME\nSTATUS\n\nrow  of"},
 	} {
-		got := strings.Join(fitted(strings.Split(test.in, "\n"), test.w), "\n")
+		got := strings.Join(fitOutput(strings.Split(test.in, "\n"), test.w), "\n")
 		if got != test.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, got, test.want)
 		}

@@ -46,7 +46,7 @@ func (s *Screen) attempt(part lesson.Starter) tea.Cmd {
 				return nil
 			}
 			if e.state == done {
-				s.solved(part.ID, e.script)
+				s.recordSolution(part.ID, e.script)
 			}
 			return s.proceed()
 		}))
@@ -79,8 +79,8 @@ func (s *Screen) try(ctx context.Context, task, script string) (play.Outcome, er
 	}
 }
 
-// solved records the script that solved a task: later parts may depend on it.
-func (s *Screen) solved(task, script string) {
+// recordSolution records the script that solved a task: later parts may depend on it.
+func (s *Screen) recordSolution(task, script string) {
 	if s.record.Solved == nil {
 		s.record.Solved = map[string]bool{}
 	}
@@ -144,7 +144,7 @@ func (s *Screen) sendText() tea.Cmd {
 	if part, ok := s.part().(lesson.Starter); ok {
 		return s.attempt(part)
 	}
-	return s.again()
+	return s.repeat()
 }
 
 // whyNotSend returns the reason why no commands can run: those of a task, or those of a failed part once more.

@@ -54,7 +54,7 @@ func turns(t *testing.T, file string, language lang.Language) (below []int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lesson.Parse(file, text, trace.Known)
+	l, err := lesson.Parse(file, text, trace.Names)
 	if err != nil {
 		t.Fatal(err)
 	}

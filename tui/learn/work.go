@@ -98,7 +98,7 @@ func (s *Screen) replay() tea.Cmd {
 		}
 	case lesson.Show:
 		return s.show(part)
-	case lesson.Read:
+	case lesson.Reading:
 		return s.read(part)
 	case lesson.Starter:
 		s.prepare(part)
@@ -150,7 +150,7 @@ func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	e.state = done
 	if o.Lacks != "" {
 		e.state, s.next = passed, i+1
-		s.lacking[lesson.About(s.options.Lesson.Parts[i])] = o.Lacks
+		s.lacking[lesson.RunOf(s.options.Lesson.Parts[i])] = o.Lacks
 		return true
 	}
 	if err != nil || !o.OK() {
@@ -165,10 +165,10 @@ func (s *Screen) took(i int, o play.Outcome, err error) bool {
 	return true
 }
 
-// again repeats the commands that an expectation refers to, and the parts after them.
-func (s *Screen) again() tea.Cmd {
+// repeat repeats the commands that an expectation refers to, and the parts after them.
+func (s *Screen) repeat() tea.Cmd {
 	for i, part := range s.options.Lesson.Parts {
-		if run, ok := part.(lesson.Run); ok && run.ID == s.of() {
+		if run, ok := part.(lesson.Run); ok && run.ID == s.runOfNext() {
 			for k := i; k < len(s.entries); k++ {
 				if k > i || s.entries[k].state != passed {
 					s.entries[k] = entry{asides: s.entries[k].asides}
@@ -181,14 +181,14 @@ func (s *Screen) again() tea.Cmd {
 	return nil
 }
 
-// of returns the run that the next part refers to; empty if there is none.
-func (s *Screen) of() string {
+// runOfNext returns the run that the next part refers to; empty if there is none.
+func (s *Screen) runOfNext() string {
 	switch part := s.part().(type) {
 	case lesson.Expect:
 		return part.Of
 	case lesson.Show:
 		return part.Of
-	case lesson.Read:
+	case lesson.Reading:
 		return part.Of
 	}
 	return ""
@@ -201,7 +201,7 @@ func (s *Screen) keep() tea.Cmd {
 		return nil
 	}
 	s.keeping, s.unkept = true, false
-	record := cloned(s.record)
+	record := cloneRecord(s.record)
 	return screen.Do(s.host, func() (struct{}, error) { return struct{}{}, s.options.Keep(record) }, func(_ struct{}, err error) tea.Cmd {
 		s.keeping = false
 		if err != nil {
@@ -224,7 +224,7 @@ func (s *Screen) runLine(line string) tea.Cmd {
 	s.history = append(s.history, line)
 	e := s.at()
 	s.acted = s.next
-	e.asides, e.news = append(e.asides, aside{line: line}), ofAside
+	e.asides, e.news = append(e.asides, typedCommand{line: line}), ofAside
 	n := len(e.asides) - 1
 	s.reveal()
 	run := func(ctx context.Context) (play.Outcome, error) { return s.play.Shell(ctx, line) }

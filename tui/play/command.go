@@ -48,7 +48,7 @@ func (p *Play) run(script string, limit time.Duration, tell func(string)) (*comm
 	ctx, cancel := context.WithTimeoutCause(p.alive, limit, fmt.Errorf("it took longer than %s", limit))
 	c := &command{done: make(chan struct{}), began: time.Now(), tell: tell}
 	c.cmd = exec.CommandContext(ctx, p.shell, "-e", "-c", script)
-	c.cmd.Dir, c.cmd.Env = p.Work(), p.env
+	c.cmd.Dir, c.cmd.Env = p.work(), p.env
 	c.cmd.Stdout, c.cmd.Stderr = c, c // one pipe: the lines stay in their order
 	c.cmd.WaitDelay = pipeWait
 	inGroup(c.cmd)
@@ -141,7 +141,7 @@ var ofGo = []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "GO
 // environment returns the environment of the lesson's commands.
 func (p *Play) environment(ctx context.Context) ([]string, error) {
 	set := map[string]string{
-		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.Work(),
+		"HOME": p.home(), "KUBECONFIG": p.address.Kubeconfig, "TMPDIR": p.temporary(), "PWD": p.work(),
 		"LC_ALL": "C", "TERM": "dumb", "NO_COLOR": "1", "KUBECACHEDIR": filepath.Join(p.home(), "cache"),
 	}
 	if p.Language != lang.English { // kubectl's own texts stay English: it knows no locale of this name

@@ -44,9 +44,9 @@ func (o Outcome) OK() bool {
 // Do runs part i of the lesson: a run, its release or stop, a restart of the server, an expectation. Other parts do
 // nothing here. A failed expectation is no error.
 func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
-	ctx, cancel := p.within(ctx)
+	ctx, cancel := p.lessonContext(ctx)
 	defer cancel()
-	if lacks := p.Lacks(lesson.About(p.Lesson.Parts[i])); lacks != "" {
+	if lacks := p.Lacks(lesson.RunOf(p.Lesson.Parts[i])); lacks != "" {
 		return Outcome{Lacks: lacks}, nil
 	}
 	switch part := p.Lesson.Parts[i].(type) {
@@ -64,8 +64,8 @@ func (p *Play) Do(ctx context.Context, i int) (Outcome, error) {
 	return Outcome{}, nil
 }
 
-// within returns a context that ends with ctx, and when the lesson is left.
-func (p *Play) within(ctx context.Context) (context.Context, func()) {
+// lessonContext returns a context that ends with ctx, and when the lesson is left.
+func (p *Play) lessonContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(p.alive, func() { cancel(context.Cause(p.alive)) })
 	return ctx, func() { stop(); cancel(nil) }
@@ -77,7 +77,7 @@ func (p *Play) begin(ctx context.Context, r lesson.Run) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	holds, faults := p.Lesson.Around(r.ID)
+	holds, faults := p.Lesson.Setup(r.ID)
 	for _, h := range holds {
 		for _, filter := range h.Filters {
 			spec := v1alpha1.BreakpointSpec{Filter: filter, Count: 1}
@@ -135,8 +135,8 @@ func (p *Play) finish(ctx context.Context, c *command, fails bool) (Outcome, err
 	return c.outcome(), c.failure(fails)
 }
 
-// tried waits for the end of a command of the learner. Any exit code is allowed.
-func (p *Play) tried(ctx context.Context, c *command) (Outcome, error) {
+// awaitCommand waits for the end of a command of the learner. Any exit code is allowed.
+func (p *Play) awaitCommand(ctx context.Context, c *command) (Outcome, error) {
 	o, err := p.finish(ctx, c, false)
 	if o.Exit > 0 {
 		err = nil
@@ -171,8 +171,8 @@ func (p *Play) span(ctx context.Context, id string) (*span, error) {
 	return s, nil
 }
 
-// of returns the span of a run; an error if it has not begun.
-func (p *Play) of(id string) (*span, error) {
+// spanOf returns the span of a run; an error if it has not begun.
+func (p *Play) spanOf(id string) (*span, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.runs[id]
@@ -285,7 +285,7 @@ func (p *Play) disarm(ctx context.Context, run string) error {
 }
 
 func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
-	s, err := p.of(id)
+	s, err := p.spanOf(id)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -303,7 +303,7 @@ func (p *Play) release(ctx context.Context, id string) (Outcome, error) {
 const stopLimit = 20 * time.Second
 
 func (p *Play) stop(ctx context.Context, id string) (Outcome, error) {
-	s, err := p.of(id)
+	s, err := p.spanOf(id)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -327,7 +327,7 @@ func (p *Play) Lacks(id string) string { return Lacks(p.Lesson.NeedsOf(id)) }
 // Attempt runs the learner's try at a task, and judges it. A non-zero exit code is no error: a task may be about a
 // refusal.
 func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error) {
-	ctx, cancel := p.within(ctx)
+	ctx, cancel := p.lessonContext(ctx)
 	defer cancel()
 	if lacks := p.Lacks(task); lacks != "" {
 		return Outcome{Lacks: lacks}, nil
@@ -345,23 +345,23 @@ func (p *Play) Attempt(ctx context.Context, task, script string) (Outcome, error
 	if err := p.command(s, script, limit, task); err != nil {
 		return Outcome{}, err
 	}
-	return p.tried(ctx, s.command)
+	return p.awaitCommand(ctx, s.command)
 }
 
 // Shell runs any command of the learner.
 func (p *Play) Shell(ctx context.Context, line string) (Outcome, error) {
-	ctx, cancel := p.within(ctx)
+	ctx, cancel := p.lessonContext(ctx)
 	defer cancel()
 	s := &span{}
 	if err := p.command(s, line, shellLimit, ""); err != nil {
 		return Outcome{}, err
 	}
-	return p.tried(ctx, s.command)
+	return p.awaitCommand(ctx, s.command)
 }
 
 // Shows reports whether a request of a run, or an installation of a resource, matches filter.
 func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
-	s, err := p.of(of)
+	s, err := p.spanOf(of)
 	if err != nil {
 		return false, err
 	}
@@ -378,7 +378,7 @@ func (p *Play) Shows(ctx context.Context, of, filter string) (bool, error) {
 
 // Find returns the newest request of a run that matches filter.
 func (p *Play) Find(ctx context.Context, of, filter string) (journey string, err error) {
-	s, err := p.of(of)
+	s, err := p.spanOf(of)
 	if err != nil {
 		return "", err
 	}

@@ -43,7 +43,7 @@ type Result struct {
 
 // Expect judges until all conditions hold, or the time is over. A failed condition is no error.
 func (p *Play) Expect(ctx context.Context, e lesson.Expect) (Outcome, error) {
-	ctx, cancel := p.within(ctx)
+	ctx, cancel := p.lessonContext(ctx)
 	defer cancel()
 	deadline := time.Now().Add(e.Within)
 	for {
@@ -84,7 +84,7 @@ func (p *Play) quiet(ctx context.Context, s *span) error {
 
 // Judge checks the conditions once.
 func (p *Play) Judge(ctx context.Context, e lesson.Expect) ([]Result, error) {
-	s, err := p.of(e.Of)
+	s, err := p.spanOf(e.Of)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (p *Play) Judge(ctx context.Context, e lesson.Expect) ([]Result, error) {
 		case lesson.Object, lesson.Gone:
 			err = looker.judge(ctx, &results[i])
 		default:
-			printed(s, &results[i])
+			judgeOutput(s, &results[i])
 		}
 		if err != nil {
 			return nil, err
@@ -181,8 +181,8 @@ func requests(n int) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-// printed judges a condition about output.
-func printed(s *span, r *Result) {
+// judgeOutput judges a condition about output.
+func judgeOutput(s *span, r *Result) {
 	if s.command == nil {
 		r.Saw = "nothing ran"
 		return

@@ -95,7 +95,7 @@ func Begin(ctx context.Context, o Options, flags []string) (_ *Play, err error) 
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	for _, dir := range []string{p.bin(), p.home(), p.Work(), p.temporary()} {
+	for _, dir := range []string{p.bin(), p.home(), p.work(), p.temporary()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("make the lesson's directory: %w", err)
 		}
@@ -121,8 +121,8 @@ func (p *Play) home() string      { return filepath.Join(p.root, "home") }
 func (p *Play) temporary() string { return filepath.Join(p.root, "tmp") }
 func (p *Play) source() string    { return filepath.Join(p.root, "source") }
 
-// Work returns the directory in which commands run.
-func (p *Play) Work() string { return filepath.Join(p.root, "work") }
+// work returns the directory in which commands run.
+func (p *Play) work() string { return filepath.Join(p.root, "work") }
 
 // Address returns the address of the lesson's server.
 func (p *Play) Address() Address { return p.address }

@@ -52,7 +52,7 @@ func tryPorts(ports []int) (err error) {
 // variable.
 func (p *Play) variable(name string) (value string, ok bool) {
 	if name == "PWD" {
-		return p.Work(), true
+		return p.work(), true
 	}
 	for i, port := range p.ports {
 		if name == portVariable(i) {

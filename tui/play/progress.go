@@ -72,8 +72,8 @@ func LoadProgress(file string) (*Progress, error) {
 	return p, nil
 }
 
-// Of returns the record of a lesson, and makes it if needed.
-func (p *Progress) Of(id string) *Record {
+// Record returns the record of a lesson, and makes it if needed.
+func (p *Progress) Record(id string) *Record {
 	r := p.Lessons[id]
 	if r == nil {
 		r = &Record{}
@@ -82,8 +82,8 @@ func (p *Progress) Of(id string) *Record {
 	return r
 }
 
-// Anew returns the record for a new start of the lesson.
-func (r Record) Anew() Record { return Record{Done: r.Done, Answered: r.Answered} }
+// Restart returns the record for a new start of the lesson.
+func (r Record) Restart() Record { return Record{Done: r.Done, Answered: r.Answered} }
 
 // Track is a learner's progress on a track, one way through the lessons.
 type Track struct {

@@ -26,14 +26,15 @@ func (s *Screen) makeCommands() []keys.Command {
 	held, both := []keys.Context{heldPane}, s.Panes()
 	return []keys.Command{
 		{ID: "breakpoints.new", Meaning: keys.Break, Contexts: both, Hint: "break",
-			WhyNot: keys.Bind(s.refused, control.Breakpoint), Do: keys.Bind(s.ask, v1alpha1.BreakpointHold),
+			WhyNot: keys.Bind(s.refusalOf, control.Breakpoint), Do: keys.Bind(s.ask, v1alpha1.BreakpointHold),
 			Help: "Hold the requests that reach a step. Type which, such as: step:etcd.txn resource:configmaps"},
-		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.Bind(s.refused, control.Breakpoint),
+		{ID: "breakpoints.new-tracepoint", Meaning: keys.Trace, Contexts: both, WhyNot: keys.Bind(s.refusalOf, control.Breakpoint),
 			Do:   keys.Bind(s.ask, v1alpha1.BreakpointTrace),
 			Help: "Count the requests that reach a step and note it in their journeys, without holding them."},
 		{ID: "breakpoints.new-fault", Meaning: keys.GoWrong, Contexts: both, Hint: "fault",
-			WhyNot: keys.Bind(s.refused, control.Fault), Do: s.newFault,
-			Help: "Make requests fail, wait, or get answers from an old cache. Choose from a menu, or write YAML."},
+			WhyNot: keys.Bind(s.refusalOf, control.Fault), Do: s.newFault,
+			Help: "Make requests fail or wait, have events of watches come later, or have answers come from an old cache. Choose from a " +
+				"menu, or write YAML."},
 		{ID: "breakpoints.continue", Meaning: keys.Continue, Contexts: held, Hint: "continue", WhyNot: s.anyHeld, Do: s.letGo,
 			Help: "Let the request under the cursor run to the next breakpoint, or to its end."},
 		{ID: "breakpoints.continue-all", Meaning: keys.ContinueAll, Contexts: both, Hint: "continue all",
@@ -71,8 +72,8 @@ func (s *Screen) toRule(do func(control.Rule) tea.Cmd) func() tea.Cmd {
 	}
 }
 
-// refused returns the reason why the user may not make rules of a kind.
-func (s *Screen) refused(kind control.Kind) string { return s.view.Refused[kind] }
+// refusalOf returns the reason why the user may not make rules of a kind.
+func (s *Screen) refusalOf(kind control.Kind) string { return s.view.Refused[kind] }
 
 func (s *Screen) ask(action v1alpha1.BreakpointAction) tea.Cmd {
 	return Ask(s.host, s.control, action, "")
@@ -233,7 +234,7 @@ func (s *Screen) askFilter(r control.Rule) tea.Cmd { return s.editFilter(r, r.Fi
 
 func (s *Screen) editFilter(r control.Rule, initial string) tea.Cmd {
 	return s.host.Ask(s.host.Theme().Words.Phrase("which steps:"), initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, s.host.Reasons().Known); err != nil {
+		if _, err := filter.ParseRunning(text, s.host.Reasons().Names); err != nil {
 			s.host.Complain(screen.FilterError(s.host.Theme().Words, err))
 			return s.editFilter(r, text)
 		}

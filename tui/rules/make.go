@@ -19,7 +19,7 @@ func Ask(host screen.Host, c *control.Control, action v1alpha1.BreakpointAction,
 		question = host.Theme().Words.Phrase("trace at:")
 	}
 	return host.Ask(question, initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, host.Reasons().Known); err != nil {
+		if _, err := filter.ParseRunning(text, host.Reasons().Names); err != nil {
 			host.Complain(screen.FilterError(host.Theme().Words, err))
 			return Ask(host, c, action, text)
 		}
@@ -32,7 +32,7 @@ func Make(host screen.Host, c *control.Control, spec control.Spec) tea.Cmd {
 	words := host.Theme().Words
 	return do(host, func(ctx context.Context) (string, error) {
 		key, err := c.Add(ctx, spec)
-		return words.Phrase("%s: %s at %s", key, spec.What(), words.Text(orAny(spec.Filter()))), err
+		return words.Phrase("%s: %s at %s", key, spec.Summary(), words.Text(orAny(spec.Filter()))), err
 	})
 }
 
@@ -50,7 +50,8 @@ kind: Fault
 metadata:
   name: new # another is chosen when it is made
 spec:
-  # Delay (with delay), Fail (with code, and message if you like), TimeoutAfterCommit, DropWatch or StaleCache.
+  # Delay (with delay), Fail (with code, and message if you like), TimeoutAfterCommit, DropWatch,
+  # Lag (with delay), StaleCache or WebhookDown (with outage: Refused, Silent, Error or Certificate).
   effect: Fail
   code: 409
   # Which steps of which requests.
@@ -64,24 +65,24 @@ spec:
 `
 
 // Break offers the possible failures at a step of requests of a verb (each empty if unknown), and makes a fault of
-// the choice. filter selects its steps; if it is empty, Break asks the user. The fault hits count matches; 0 is
-// without limit. more adds choices.
-func Break(host screen.Host, c *control.Control, step, verb, filter string, count int64, more ...screen.Choice) tea.Cmd {
+// the choice, with the filter and the count of scope. If the filter is empty, Break asks the user. more adds choices.
+func Break(host screen.Host, c *control.Control, step, verb string, scope v1alpha1.FaultSpec, more ...screen.Choice) tea.Cmd {
 	choice := func(e Effect) screen.Choice {
-		return screen.Choice{Title: e.Title, Help: e.Help, Do: func() tea.Cmd {
-			e.Fault.Filter, e.Fault.Count = filter, count
+		return screen.Choice{Title: e.Title, Help: e.Help, Why: e.Why, Do: func() tea.Cmd {
+			e.Fault.Filter, e.Fault.Count = scope.Filter, scope.Count
 			return makeFault(host, c, e.Fault)
 		}}
 	}
-	menu := screen.Menu{Title: host.Theme().Words.Phrase("What goes wrong"), Hint: Typed, Typed: func(text string) (screen.Choice, error) {
-		e, err := ReadEffect(text)
+	typed := func(text string) (screen.Choice, error) {
+		e, err := ReadEffect(step, verb, text)
 		return choice(e), err
-	}}
-	if count == 1 {
+	}
+	menu := screen.Menu{Title: host.Theme().Words.Phrase("What goes wrong"), Hint: Hint(verb), Typed: typed}
+	if scope.Count == 1 {
 		menu.Title = host.Theme().Words.Phrase("What goes wrong once")
 	}
-	if filter != "" {
-		menu.Title = host.Theme().Words.Phrase("%s at %s", menu.Title, filter)
+	if scope.Filter != "" {
+		menu.Title = host.Theme().Words.Phrase("%s at %s", menu.Title, scope.Filter)
 	}
 	for _, e := range Effects(step, verb) {
 		menu.Choices = append(menu.Choices, choice(e))
@@ -95,12 +96,16 @@ func makeFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec) te
 	if spec.Filter != "" {
 		return Make(host, c, control.Spec{Fault: &spec})
 	}
-	return askFault(host, c, spec, "verb:update,patch resource:configmaps")
+	example := "verb:update,patch resource:configmaps"
+	if spec.Effect == v1alpha1.FaultDropWatch || spec.Effect == v1alpha1.FaultLag {
+		example = "verb:watch resource:configmaps"
+	}
+	return askFault(host, c, spec, example)
 }
 
 func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, initial string) tea.Cmd {
-	return host.Ask(host.Theme().Words.Phrase("%s at:", (control.Spec{Fault: &spec}).What()), initial, func(text string) tea.Cmd {
-		if _, err := filter.ParseRunning(text, host.Reasons().Known); err != nil {
+	return host.Ask(host.Theme().Words.Phrase("%s at:", (control.Spec{Fault: &spec}).Summary()), initial, func(text string) tea.Cmd {
+		if _, err := filter.ParseRunning(text, host.Reasons().Names); err != nil {
 			host.Complain(screen.FilterError(host.Theme().Words, err))
 			return askFault(host, c, spec, text)
 		}
@@ -110,7 +115,7 @@ func askFault(host screen.Host, c *control.Control, spec v1alpha1.FaultSpec, ini
 }
 
 func (s *Screen) newFault() tea.Cmd {
-	return Break(s.host, s.control, "", "", "", 0,
+	return Break(s.host, s.control, "", "", v1alpha1.FaultSpec{},
 		screen.Choice{Title: "keep a cache behind",
 			Help: "a watch cache hears nothing new, as long as the fault is there", Do: func() tea.Cmd {
 				return askFault(s.host, s.control, v1alpha1.FaultSpec{Effect: v1alpha1.FaultStaleCache}, "resource:configmaps")
@@ -121,7 +126,7 @@ func (s *Screen) newFault() tea.Cmd {
 
 func (s *Screen) writeFault() tea.Cmd {
 	return s.host.Edit([]byte(template), ".yaml", func(edited []byte, err error) tea.Cmd {
-		r, ok := s.edited(edited, err)
+		r, ok := s.parseEdit(edited, err)
 		if !ok {
 			return nil
 		}
@@ -137,7 +142,7 @@ func (s *Screen) edit(r control.Rule) tea.Cmd {
 		return nil
 	}
 	return s.host.Edit(data, ".yaml", func(edited []byte, err error) tea.Cmd {
-		changed, ok := s.edited(edited, err)
+		changed, ok := s.parseEdit(edited, err)
 		switch {
 		case !ok || string(edited) == string(data):
 			return nil
@@ -149,8 +154,8 @@ func (s *Screen) edit(r control.Rule) tea.Cmd {
 	})
 }
 
-// edited parses an edited rule. It returns false for an empty file or a mistake.
-func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
+// parseEdit parses an edited rule. It returns false for an empty file or a mistake.
+func (s *Screen) parseEdit(data []byte, err error) (control.Rule, bool) {
 	if err != nil {
 		s.host.Complain(err.Error())
 		return control.Rule{}, false
@@ -161,7 +166,7 @@ func (s *Screen) edited(data []byte, err error) (control.Rule, bool) {
 	}
 	r, err := control.Parse(data)
 	if err == nil {
-		_, err = filter.ParseRunning(r.Filter(), s.host.Reasons().Known)
+		_, err = filter.ParseRunning(r.Filter(), s.host.Reasons().Names)
 	}
 	if err != nil {
 		s.host.Complain(screen.FilterError(s.host.Theme().Words, err))

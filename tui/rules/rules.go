@@ -29,9 +29,9 @@ type Screen struct {
 }
 
 var (
-	_ screen.Screen = (*Screen)(nil)
-	_ screen.Leaver = (*Screen)(nil)
-	_ screen.Keeper = (*Screen)(nil)
+	_ screen.Screen     = (*Screen)(nil)
+	_ screen.QuitWarner = (*Screen)(nil)
+	_ screen.Keeper     = (*Screen)(nil)
 )
 
 // New makes the screen. It ends c when it is closed.
@@ -76,7 +76,7 @@ func (s *Screen) Drain() tea.Cmd {
 
 func (s *Screen) Close() { s.control.Close() }
 
-func (s *Screen) Leaving() string {
+func (s *Screen) QuitWarning() string {
 	switch n := s.control.View().HeldByOwn(); n {
 	case 0:
 		return ""

@@ -133,7 +133,7 @@ func TestSent(t *testing.T) {
 	if _, state := s.Foot(); state != " t1 holds the request that Send sent, and goes when that is answered" {
 		t.Errorf("%q", state)
 	}
-	if s.Leaving() != "" {
+	if s.QuitWarning() != "" {
 		t.Error("Send says itself what ends when one leaves")
 	}
 }
@@ -161,6 +161,15 @@ func TestMake(t *testing.T) {
 	h.Answer("verb:get")
 	if said := a.said(); said != `POST faults {"filter":"verb:get","effect":"Fail","code":429}` || len(h.Complained) != 2 {
 		t.Errorf("%s %q", said, h.Complained)
+	}
+	h.Press("X")
+	h.Take("lag 5s")
+	if q := h.Questions[len(h.Questions)-1]; q.Text != "Lag 5s at:" || q.Initial != "verb:watch resource:configmaps" {
+		t.Errorf("%+v", q)
+	}
+	h.Answer("verb:watch user:manager")
+	if said := a.said(); said != `POST faults {"filter":"verb:watch user:manager","effect":"Lag","delay":"5s"}` {
+		t.Error(said)
 	}
 	h.Press("X")
 	h.Take("keep a cache behind")
@@ -193,7 +202,7 @@ func TestMake(t *testing.T) {
 	if q := h.Questions[len(h.Questions)-1]; q.Initial != "verb:get" {
 		t.Errorf("%+v", q)
 	}
-	if s.Leaving() != "" {
+	if s.QuitWarning() != "" {
 		t.Error("what others hold is said to end")
 	}
 }

@@ -55,7 +55,7 @@ const (
 var columns = []column{
 	{name: "on", w: 3, weight: 9, of: func(r control.Rule) string { return map[bool]string{true: "[x]", false: "[ ]"}[r.On] }},
 	{name: "name", w: 20, weight: 8, of: func(r control.Rule) string { return r.Name }},
-	{name: "what", w: 18, weight: 7, of: func(r control.Rule) string { return r.What() }},
+	{name: "what", w: 18, weight: 7, of: func(r control.Rule) string { return r.Summary() }},
 	{name: "at", w: 5, weight: 3, of: func(r control.Rule) string { return string(r.Edge()) }},
 	{name: filterColumn, weight: 10, of: func(r control.Rule) string { return orAny(r.Filter()) }},
 	{name: "matches", w: 7, right: true, weight: 4, of: func(r control.Rule) string { return fmt.Sprint(r.Status.Matches) }},
@@ -91,8 +91,8 @@ func last(r control.Rule) string {
 	}
 }
 
-// fitting returns the columns that fit, and the remaining width for the filter.
-func fitting(w int, rules []control.Rule) (shown []column, filter int) {
+// fitColumns returns the columns that fit, and the remaining width for the filter.
+func fitColumns(w int, rules []control.Rule) (shown []column, filter int) {
 	shown = append(shown, columns...)
 	for i, c := range shown {
 		shown[i].w = len(c.name)
@@ -127,10 +127,10 @@ func (s *Screen) ruleRows() pane.Content {
 	c := pane.Content{Title: look.Title(look.Words.Phrase("Breakpoints and faults")), Note: s.counts(),
 		NoMarks: true, Rows: len(s.view.Rules)}
 	if c.Rows == 0 {
-		c.Empty = s.nothing(w, look)
+		c.Empty = s.explainNone(w, look)
 		return c
 	}
-	shown, filter := fitting(w-2, s.view.Rules)
+	shown, filter := fitColumns(w-2, s.view.Rules)
 	line := func(text func(column) string) string {
 		cells := make([]string, len(shown))
 		for i, c := range shown {
@@ -156,8 +156,8 @@ func (s *Screen) ruleRows() pane.Content {
 	return c
 }
 
-// nothing explains which rules there could be.
-func (s *Screen) nothing(w int, look theme.Theme) []string {
+// explainNone explains which rules there could be.
+func (s *Screen) explainNone(w int, look theme.Theme) []string {
 	lines := []string{"  " + look.Words.Phrase("There are no breakpoints and no faults."), ""}
 	for _, kind := range []control.Kind{control.Breakpoint, control.Fault} {
 		if why := s.view.Refused[kind]; why != "" {

@@ -88,7 +88,7 @@ func (s *Split) FindLine(ctx keys.Context, changed func()) *Line {
 				changed()
 			}
 		},
-		Left: func() tea.Cmd { return s.moved(s.focus) },
+		Left: func() tea.Cmd { return s.cursorMoved(s.focus) },
 	}
 }
 
@@ -100,36 +100,36 @@ func (s *Split) FindCommands(name string) []keys.Command {
 	return []keys.Command{
 		{ID: id("find"), Meaning: keys.Find, Contexts: s.Panes(), Hint: "find", Do: keys.Call(s.OpenLine),
 			Help: "Go to the next row that has a text."},
-		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.Bind(s.FindAgain, 1),
+		{ID: id("find-next"), Meaning: keys.Next, Contexts: s.Panes(), WhyNot: s.nothingSought, Do: keys.Bind(s.findAgain, 1),
 			Help: "Go to the next row that has the text."},
-		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.NothingSought, Do: keys.Bind(s.FindAgain, -1),
+		{ID: id("find-previous"), Meaning: keys.Previous, Contexts: s.Panes(), WhyNot: s.nothingSought, Do: keys.Bind(s.findAgain, -1),
 			Help: "Go to the previous row that has the text."},
-		{ID: id("find-accept"), Meaning: keys.Accept, Contexts: []keys.Context{s.plan.Line.Context}, Hint: "go there", Do: s.EndFind,
+		{ID: id("find-accept"), Meaning: keys.Accept, Contexts: []keys.Context{s.plan.Line.Context}, Hint: "go there", Do: s.endFind,
 			Help: "Leave the line, and stay where the text was found."},
 	}
 }
 
-// EndFind closes the line and stays at the found row. It reports a search without a match.
-func (s *Split) EndFind() tea.Cmd {
+// endFind closes the line and stays at the found row. It reports a search without a match.
+func (s *Split) endFind() tea.Cmd {
 	s.CloseLine()
-	return s.sought(s.finder().Find(s.line.String(), 1, true))
+	return s.endSearch(s.finder().Find(s.line.String(), 1, true))
 }
 
-// FindAgain repeats the last search: in the next rows, or with a step of -1 in the ones before.
-func (s *Split) FindAgain(step int) tea.Cmd {
+// findAgain repeats the last search: in the next rows, or with a step of -1 in the ones before.
+func (s *Split) findAgain(step int) tea.Cmd {
 	f := s.finder()
-	return s.sought(f.Find(f.Sought(), step, false))
+	return s.endSearch(f.Find(f.Sought(), step, false))
 }
 
-func (s *Split) sought(found bool) tea.Cmd {
+func (s *Split) endSearch(found bool) tea.Cmd {
 	if text := s.finder().Sought(); !found && text != "" {
 		s.host.Complain(s.host.Theme().Words.Phrase("no row has %s", draw.Clean(text)))
 	}
-	return s.moved(s.focus)
+	return s.cursorMoved(s.focus)
 }
 
-// NothingSought returns the reason why FindAgain can't go on; empty if it can.
-func (s *Split) NothingSought() string {
+// nothingSought returns the reason why findAgain can't go on; empty if it can.
+func (s *Split) nothingSought() string {
 	if s.finder().Sought() == "" {
 		return s.host.Theme().Words.Phrase("nothing was looked for in this pane: %s does", keys.Find.Key())
 	}

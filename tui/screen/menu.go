@@ -1,6 +1,10 @@
 package screen
 
-import tea "github.com/charmbracelet/bubbletea"
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+)
 
 // Menu offers choices, of which the user takes one.
 type Menu struct {
@@ -21,3 +25,6 @@ type Choice struct {
 	Why string
 	Do  func() tea.Cmd
 }
+
+// Saver offers the forms in which requests can be saved: one, or two beside each other as one document.
+type Saver func(shown ...*v1alpha1.Journey) tea.Cmd

@@ -20,14 +20,14 @@ type (
 		Opens() string
 	}
 
-	// Leaver is a screen with work that ends with the program, such as held requests.
-	Leaver interface {
-		// Leaving describes the loss that quitting causes; empty if there is none.
-		Leaving() string
+	// QuitWarner is a screen with work that ends with the program, such as held requests.
+	QuitWarner interface {
+		// QuitWarning describes the loss that quitting causes; empty if there is none.
+		QuitWarning() string
 	}
 
-	// Returner is a screen that repeats failed requests once the server answers again.
-	Returner interface{ Returned() tea.Cmd }
+	// Retrier is a screen that repeats failed requests once the server answers again.
+	Retrier interface{ Retry() tea.Cmd }
 
 	// Keeper is a screen that keeps state from one run to the next.
 	Keeper interface {

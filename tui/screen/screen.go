@@ -25,13 +25,13 @@ const (
 	Cache     Name = "Cache"
 	Structure Name = "Structure"
 
-	Rules   Name = "Breakpoints"
-	Source  Name = "Source"
-	Compare Name = "Compare"
-	Story   Name = "Story"
-	Picture Name = "Picture"
-	Log     Name = "Log"
-	Did     Name = "Command log"
+	Rules      Name = "Breakpoints"
+	Source     Name = "Source"
+	Compare    Name = "Compare"
+	Story      Name = "Story"
+	Picture    Name = "Picture"
+	Log        Name = "Log"
+	CommandLog Name = "Command log"
 
 	// Lesson is beside the others. kx learn has it.
 	Lesson Name = "Lesson"
@@ -194,11 +194,13 @@ type ToStory struct {
 	Step    int
 }
 
-// ToPicture leads to the picture of a request, at the stop of a step. Others are as for ToStory.
+// ToPicture leads to the picture of a request, at the stop of a step. Others are as for ToStory. Beside is a second
+// request that is drawn with it; then it leads to where they part.
 type ToPicture struct {
 	Journey *v1alpha1.Journey
 	Others  []*v1alpha1.Journey
 	Step    int
+	Beside  *v1alpha1.Journey
 }
 
 // ToRules leads to the breakpoints and faults. A non-empty Filter begins a new breakpoint.
@@ -207,21 +209,21 @@ type ToRules struct{ Filter string }
 // ToLog leads to this program's log.
 type ToLog struct{}
 
-// ToDid leads to what was sent for the user, as commands.
-type ToDid struct{}
+// ToCommandLog leads to what was sent for the user, as commands.
+type ToCommandLog struct{}
 
-func (t ToScreen) Screen() Name  { return t.Name }
-func (ToRequest) Screen() Name   { return Capture }
-func (ToRequests) Screen() Name  { return Capture }
-func (ToNewest) Screen() Name    { return Capture }
-func (ToSend) Screen() Name      { return Send }
-func (ToKey) Screen() Name       { return Etcd }
-func (ToCache) Screen() Name     { return Cache }
-func (ToStructure) Screen() Name { return Structure }
-func (ToSource) Screen() Name    { return Source }
-func (ToCompare) Screen() Name   { return Compare }
-func (ToStory) Screen() Name     { return Story }
-func (ToPicture) Screen() Name   { return Picture }
-func (ToRules) Screen() Name     { return Rules }
-func (ToLog) Screen() Name       { return Log }
-func (ToDid) Screen() Name       { return Did }
+func (t ToScreen) Screen() Name   { return t.Name }
+func (ToRequest) Screen() Name    { return Capture }
+func (ToRequests) Screen() Name   { return Capture }
+func (ToNewest) Screen() Name     { return Capture }
+func (ToSend) Screen() Name       { return Send }
+func (ToKey) Screen() Name        { return Etcd }
+func (ToCache) Screen() Name      { return Cache }
+func (ToStructure) Screen() Name  { return Structure }
+func (ToSource) Screen() Name     { return Source }
+func (ToCompare) Screen() Name    { return Compare }
+func (ToStory) Screen() Name      { return Story }
+func (ToPicture) Screen() Name    { return Picture }
+func (ToRules) Screen() Name      { return Rules }
+func (ToLog) Screen() Name        { return Log }
+func (ToCommandLog) Screen() Name { return CommandLog }

@@ -241,7 +241,7 @@ func (s *Split) Handle(id keys.ID) (tea.Cmd, bool) {
 		if !ok {
 			return nil, false
 		}
-		return tea.Batch(cmd, s.moved(s.focus)), true
+		return tea.Batch(cmd, s.cursorMoved(s.focus)), true
 	}
 	return nil, true
 }
@@ -270,7 +270,7 @@ func (s *Split) step(by int) {
 	s.GoTo(p)
 }
 
-func (s *Split) moved(p int) tea.Cmd {
+func (s *Split) cursorMoved(p int) tea.Cmd {
 	if s.plan.Moved == nil {
 		return nil
 	}
@@ -290,12 +290,12 @@ func (s *Split) Mouse(x, y, wheel int) tea.Cmd {
 				cmd, _ := p.Handle(id)
 				cmds = append(cmds, cmd)
 			})
-			return tea.Batch(append(cmds, s.moved(i))...)
+			return tea.Batch(append(cmds, s.cursorMoved(i))...)
 		}
 		hit := p.Click(x-a.X, y-a.Y)
 		s.GoTo(i)
 		if hit {
-			return s.moved(i)
+			return s.cursorMoved(i)
 		}
 		return nil
 	}

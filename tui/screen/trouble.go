@@ -12,7 +12,7 @@ const NoAnswer = "The server does not answer. It is asked again by itself."
 
 // Trouble describes an error in one line. Where it is constant, the caller may translate it.
 func Trouble(err error) string {
-	var away *api.Away
+	var away *api.UnreachableError
 	if errors.As(err, &away) {
 		return NoAnswer
 	}

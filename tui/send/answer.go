@@ -115,12 +115,12 @@ func (p *answerPane) update(e *entry, zone *time.Location) {
 	}
 	p.text = p.lines
 	if p.tab == rawTab {
-		p.lines = wrapped(p.lines, p.w)
+		p.lines = wrapLines(p.lines, p.w)
 	}
 	p.view.Clamp(len(p.lines), p.room())
 }
 
-func wrapped(lines []string, w int) []string {
+func wrapLines(lines []string, w int) []string {
 	var all []string
 	for _, l := range lines {
 		all = append(all, draw.Wrap(draw.Clean(l), w)...)

@@ -18,8 +18,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
-// known sends the request that waited for the server's resources.
-func (s *Screen) known(err error) tea.Cmd {
+// sendWaiting sends the request that waited for the server's resources.
+func (s *Screen) sendWaiting(err error) tea.Cmd {
 	if !s.waiting {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (s *Screen) known(err error) tea.Cmd {
 	return s.send(true)
 }
 
-func (s *Screen) Returned() tea.Cmd {
+func (s *Screen) Retry() tea.Cmd {
 	maps.DeleteFunc(s.schemas, func(_ request.Kind, got *schemas) bool { return got.err != nil })
 	if !s.seen {
 		return nil // Show requests them
@@ -51,7 +51,7 @@ func (s *Screen) askResources() tea.Cmd {
 				s.picker.refresh()
 			}
 		}
-		return tea.Batch(s.wantSchemas(), s.known(err))
+		return tea.Batch(s.wantSchemas(), s.sendWaiting(err))
 	})
 }
 
@@ -112,7 +112,7 @@ func (s *Screen) putTemplate() {
 	if doc == nil {
 		doc = &schema.Document{}
 	}
-	s.template = doc.Template(s.form.of(r))
+	s.template = doc.Template(s.form.bodyType(r))
 	s.body.Set(s.template)
 }
 
@@ -131,7 +131,7 @@ const checkBytesMost = 64 << 10
 
 // check finds the problems of the body, if it has changed since the last check.
 func (s *Screen) check() *verdict {
-	of, doc := s.form.of(s.resource()), s.document()
+	of, doc := s.form.bodyType(s.resource()), s.document()
 	c := &s.checked
 	if c.done && c.version == s.body.Version() && c.of == of && c.doc == doc {
 		return c
@@ -163,7 +163,7 @@ func (s *Screen) checkNote() string {
 		return fmt.Sprintf("! %d problems", n)
 	case s.document() == nil:
 		return "no schema yet"
-	case !s.document().Has(s.form.of(s.resource()).Kind):
+	case !s.document().Has(s.form.bodyType(s.resource()).Kind):
 		return "no schema"
 	}
 	return "no problem found"

@@ -97,7 +97,7 @@ func (s *Screen) sendable() string {
 		}
 		return ""
 	}
-	if _, _, err := s.built(); err != nil {
+	if _, _, err := s.buildRequest(); err != nil {
 		return err.Error()
 	}
 	return ""

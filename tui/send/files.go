@@ -36,7 +36,7 @@ func (s *Screen) askPath(title string, then func(path string) tea.Cmd) {
 			found := paths(typed)
 			return func() tea.Cmd {
 				if s.picker == p && p.line.String() == typed { // else something else was typed meanwhile
-					p.completed(found)
+					p.showPaths(found)
 				}
 				return nil
 			}
@@ -84,8 +84,8 @@ func orElse(s, other string) string {
 	return s
 }
 
-// completed shows paths in the picker, and puts their common prefix into its line.
-func (p *picker) completed(paths []string) {
+// showPaths shows paths in the picker, and puts their common prefix into its line.
+func (p *picker) showPaths(paths []string) {
 	if len(paths) > 0 {
 		common := paths[0]
 		for _, path := range paths {
@@ -162,7 +162,7 @@ func (s *Screen) open() tea.Cmd {
 					s.host.Complain(err.Error())
 					return nil
 				}
-				return s.opened(path, requests)
+				return s.openRequests(path, requests)
 			})
 	})
 	return nil
@@ -187,8 +187,8 @@ func read(path string) ([]request.Request, error) {
 	return requests, nil
 }
 
-// opened shows the first request of a file. The history has all of them.
-func (s *Screen) opened(path string, requests []request.Request) tea.Cmd {
+// openRequests shows the first request of a file. The history has all of them.
+func (s *Screen) openRequests(path string, requests []request.Request) tea.Cmd {
 	s.file = path
 	for _, r := range slices.Backward(requests) {
 		s.history.add(&entry{request: r})

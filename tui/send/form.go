@@ -55,8 +55,8 @@ func newForm(r request.Request) form {
 	return f
 }
 
-// fitting lists the options of the verb.
-func (f *form) fitting() []request.Option {
+// verbOptions lists the options of the verb.
+func (f *form) verbOptions() []request.Option {
 	if f.verb == "" {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (f *form) fitting() []request.Option {
 
 // option finds one of the verb's options, or nil.
 func (f *form) option(name string) *request.Option {
-	for _, o := range f.fitting() {
+	for _, o := range f.verbOptions() {
 		if o.Name == name {
 			return &o
 		}
@@ -104,7 +104,7 @@ func (f *form) request(body string) request.Request {
 		if f.named() {
 			r.Name = f.name
 		}
-		for _, o := range f.fitting() {
+		for _, o := range f.verbOptions() {
 			if v := f.options[o.Name]; v != "" {
 				r.Query[o.Name] = []string{v}
 			}
@@ -127,8 +127,8 @@ func (f *form) hasBody() bool {
 	return f.verb.HasBody()
 }
 
-// of returns the type of the body, as far as resources are known.
-func (f *form) of(r *request.Resource) schema.Description {
+// bodyType returns the type of the body, as far as resources are known.
+func (f *form) bodyType(r *request.Resource) schema.Description {
 	of := schema.Description{Namespace: f.namespace}
 	if f.named() {
 		of.Name = f.name
@@ -194,7 +194,7 @@ func (f *form) rows(r *request.Resource, loaded bool) []row {
 			row{id: pathRow, value: f.path, help: "the path, which may have a query"})
 	} else {
 		all = append(all, f.resourceRows(r, loaded)...)
-		for _, o := range f.fitting() {
+		for _, o := range f.verbOptions() {
 			all = append(all, row{id: o.Name, value: f.options[o.Name], help: o.Help, choices: optional(o.Values), bad: f.badOption(o)})
 		}
 	}

@@ -75,8 +75,8 @@ type schemas struct {
 }
 
 var (
-	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Returner = (*Screen)(nil)
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Retrier = (*Screen)(nil)
 )
 
 // New makes the screen. holding is called, by any goroutine, with each breakpoint that holds a request of this
@@ -185,8 +185,8 @@ func (s *Screen) Close() {
 	}
 }
 
-// Leaving describes the requests that end with the program.
-func (s *Screen) Leaving() string {
+// QuitWarning describes the requests that end with the program.
+func (s *Screen) QuitWarning() string {
 	for _, e := range s.history.entries {
 		if e.running() && e.answer.HeldAt != "" && e.answer.Code == 0 {
 			return "a request that was sent from here is held: it will be let go"
@@ -272,9 +272,9 @@ type build struct {
 	program int
 }
 
-// built returns the wire form of the request. It is cached, since a frame needs it several times and a body may be
-// long.
-func (s *Screen) built() (request.Request, request.HTTP, error) {
+// buildRequest returns the wire form of the request. It is cached, since a frame needs it several times and a body may
+// be long.
+func (s *Screen) buildRequest() (request.Request, request.HTTP, error) {
 	m := &s.made
 	if m.form != s.form.version || m.body != s.body.Version() || m.resources != s.resources {
 		*m = build{form: s.form.version, body: s.body.Version(), resources: s.resources, request: s.request()}

@@ -70,13 +70,13 @@ func TestStory(t *testing.T) {
 	}
 	h.Press("R")
 	h.Until("it is held", func() bool { return len(h.Went) == 2 })
-	if h.Went[1] != (screen.ToRequest{Journey: "3f2a1c-9"}) || s.Leaving() == "" {
+	if h.Went[1] != (screen.ToRequest{Journey: "3f2a1c-9"}) || s.QuitWarning() == "" {
 		t.Errorf("went to %v", h.Went[1])
 	}
 	h.Shows("update configmaps/a -n default", "|| held at filter.audit journey 3f2a1c-9 (enter: step it)", "PUT /api/v1/namespaces/default/configmaps/a")
 	close(f.held)
 	answered(h, s)
-	if got := f.sent(); !strings.HasPrefix(got, "PUT /api/v1/namespaces/default/configmaps/a application/yaml\n") || s.Leaving() != "" {
+	if got := f.sent(); !strings.HasPrefix(got, "PUT /api/v1/namespaces/default/configmaps/a application/yaml\n") || s.QuitWarning() != "" {
 		t.Errorf("sent: %s", got)
 	}
 

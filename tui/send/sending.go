@@ -69,7 +69,7 @@ const proxy = "http://127.0.0.1:8001"
 
 // command returns the equivalent command of the chosen program. ok is false if the request has no path.
 func (s *Screen) command() (way shell.Way, ok bool) {
-	if _, _, err := s.built(); err != nil {
+	if _, _, err := s.buildRequest(); err != nil {
 		return way, false
 	}
 	if m := &s.made; m.way == nil || m.program != s.way {
@@ -81,8 +81,8 @@ func (s *Screen) command() (way shell.Way, ok bool) {
 
 // commandFor returns the command with a kubeconfig.
 func (s *Screen) commandFor(kubeconfig string) shell.Way {
-	r, h, _ := s.built()
-	way := shell.WayOf(s.way, &r, &h, shell.Where{Kubeconfig: kubeconfig, Context: s.host.KubeContext(), Server: proxy})
+	r, h, _ := s.buildRequest()
+	way := shell.WayOf(s.way, &r, &h, shell.Target{Kubeconfig: kubeconfig, Context: s.host.KubeContext(), Server: proxy})
 	if way.Program == "curl" && way.Text != "" {
 		way.Note = "through kx proxy, which must run"
 	}

@@ -38,7 +38,7 @@ func (s *Screen) set(id, value string) tea.Cmd {
 
 // becomeRaw turns the shown request into a method and a path, before the verb goes.
 func (s *Screen) becomeRaw() {
-	_, h, err := s.built()
+	_, h, err := s.buildRequest()
 	if err != nil {
 		return
 	}

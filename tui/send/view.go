@@ -160,7 +160,7 @@ func (s *Screen) tabsTitle(p int, title string) string {
 }
 
 func (s *Screen) bodyTitle() string {
-	of, words := s.form.of(s.resource()), s.host.Theme().Words
+	of, words := s.form.bodyType(s.resource()), s.host.Theme().Words
 	switch {
 	case of.Patch != "":
 		return words.Phrase("Body: %s patch", of.Patch)
@@ -238,7 +238,7 @@ func (s *Screen) bodyLines(w, h int, look theme.Theme) []string {
 
 func (s *Screen) Foot() (same, state string) {
 	look := s.host.Theme()
-	r, h, err := s.built()
+	r, h, err := s.buildRequest()
 	if err != nil {
 		return "", look.Notice(" ! " + draw.Clean(err.Error()))
 	}

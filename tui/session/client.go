@@ -48,7 +48,7 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 	return j, nil
 }
 
-func (c *client) known(field string) []string { return c.reasons.Known(field) }
+func (c *client) nameList(field string) []string { return c.reasons.Names(field) }
 
 func (c *client) phase() Phase { return Live }
 
@@ -65,7 +65,7 @@ func query(filter string) url.Values {
 func (c *client) list(ctx context.Context, filter string) ([]*v1alpha1.Journey, string, error) {
 	var list v1alpha1.JourneyList
 	if err := c.api.Get(ctx, journeys, query(filter), &list); err != nil {
-		return nil, "", answered(err)
+		return nil, "", sessionError(err)
 	}
 	rows := make([]*v1alpha1.Journey, len(list.Items))
 	for i := range list.Items {
@@ -89,11 +89,11 @@ func (c *client) watch(ctx context.Context, filter, rv string, event func(watch.
 		event(watch.EventType(e.Type), j)
 		return nil
 	})
-	return rv, answered(err)
+	return rv, sessionError(err)
 }
 
-// answered translates an error of the collection's API into a session error.
-func answered(err error) error {
+// sessionError translates an error of the collection's API into a session error.
+func sessionError(err error) error {
 	var e *api.Error
 	switch {
 	case !errors.As(err, &e):

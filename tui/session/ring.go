@@ -220,7 +220,7 @@ func (r *Ring) missing(present map[string]bool) {
 }
 
 func (r *Ring) stays(row *Row) bool {
-	return row.Status.Pinned || row.Name == r.kept || r.marks[row.Name] != 0
+	return row.Name == r.kept || r.marks[row.Name] != 0
 }
 
 // drop removes one row: the oldest that need not stay, or else the oldest.

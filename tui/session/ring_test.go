@@ -19,9 +19,8 @@ func puts(journeys ...*v1alpha1.Journey) Batch {
 
 func TestRingDropsTheOldest(t *testing.T) {
 	r := NewRing(3)
-	pinned := journey("p")
-	pinned.Status.Pinned = true
-	r.Apply(puts(journey("a"), pinned, journey("b")))
+	r.Mark("p")
+	r.Apply(puts(journey("a"), journey("p"), journey("b")))
 	r.Keep("a")
 	r.Apply(puts(journey("c")))
 	if rows(r) != "a p c" || r.Dropped != 1 {
@@ -33,9 +32,8 @@ func TestRingDropsTheOldest(t *testing.T) {
 		t.Errorf("%s, %d dropped", rows(r), r.Dropped)
 	}
 	for _, name := range []string{"x", "y", "z"} {
-		j := journey(name)
-		j.Status.Pinned = true
-		r.Apply(puts(j))
+		r.Mark(name)
+		r.Apply(puts(journey(name)))
 	}
 	if rows(r) != "x y z" {
 		t.Errorf("where all stay, the oldest goes: %s", rows(r))
@@ -57,14 +55,16 @@ func TestRing(t *testing.T) {
 		var plain []string
 		for i := range 5_000 {
 			name := fmt.Sprint(i)
-			j := journey(name)
-			j.Status.Pinned = rnd.Intn(40) == 0
-			r.Apply(puts(j))
+			if rnd.Intn(40) == 0 {
+				r.Mark(name)
+			}
+			r.Apply(puts(journey(name)))
 			if plain = append(plain, name); len(plain) > capacity {
 				plain = forgetOne(r, plain)
 			}
 			if victim := plain[rnd.Intn(len(plain))]; filtered && rnd.Intn(3) == 0 {
 				r.Apply(Batch{changes: []change{{journey: journey(victim), gone: true}}})
+				unmark(r, victim)
 				plain = strings.Fields(strings.Replace(" "+strings.Join(plain, " ")+" ", " "+victim+" ", " ", 1))
 			}
 			if r.Len() != len(plain) {
@@ -82,13 +82,21 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// forgetOne finds which row the ring dropped: it is the oldest that is not pinned, so that all before it are.
+// unmark frees the letter of a row that is gone.
+func unmark(r *Ring, name string) {
+	if r.MarkOf(name) != 0 {
+		r.Mark(name)
+	}
+}
+
+// forgetOne finds which row the ring dropped: it is the oldest that is not marked, so that all before it are.
 func forgetOne(r *Ring, plain []string) []string {
 	for i, name := range plain {
 		if r.Index(name) < 0 {
+			unmark(r, name)
 			return append(plain[:i:i], plain[i+1:]...)
 		}
-		if !r.At(r.Index(name)).Status.Pinned {
+		if r.MarkOf(name) == 0 {
 			break
 		}
 	}

@@ -22,7 +22,7 @@ type archive struct {
 }
 
 func newSaved(all []*v1alpha1.Journey, reasons trace.Catalogue) *archive {
-	s := &archive{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.NewNames(reasons.Known)}
+	s := &archive{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.NewNames(reasons.Names)}
 	for _, j := range all {
 		clean(j)
 		lang.Complete(j, reasons)
@@ -40,7 +40,7 @@ func (s *archive) get(_ context.Context, id string) (*v1alpha1.Journey, error) {
 }
 
 func (s *archive) list(_ context.Context, text string) ([]*v1alpha1.Journey, string, error) {
-	f, err := filter.Parse(text, s.known)
+	f, err := filter.Parse(text, s.nameList)
 	if err != nil {
 		return nil, "", err
 	}
@@ -53,7 +53,7 @@ func (s *archive) watch(ctx context.Context, _, rv string, _ func(watch.EventTyp
 	return rv, nil
 }
 
-func (s *archive) known(field string) []string { return s.names.Known(field) }
+func (s *archive) nameList(field string) []string { return s.names.List(field) }
 
 func (s *archive) phase() Phase { return AsSaved }
 

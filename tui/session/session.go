@@ -52,15 +52,15 @@ func New(config *rest.Config, reasons trace.Catalogue, most int, caught func()) 
 
 // NewSession makes a session with a server. changed is called, by any goroutine, whenever there is something to drain.
 func NewSession(a *api.Client, reasons trace.Catalogue, most int, changed, caught func()) *Session {
-	return from(&client{a, reasons}, newInbox(most, changed), caught)
+	return newSession(&client{a, reasons}, newInbox(most, changed), caught)
 }
 
 // NewArchive makes a session from saved journeys instead of a server.
 func NewArchive(all []*v1alpha1.Journey, reasons trace.Catalogue, changed, caught func()) *Session {
-	return from(newSaved(all, reasons), newInbox(len(all), changed), caught)
+	return newSession(newSaved(all, reasons), newInbox(len(all), changed), caught)
 }
 
-func from(client source, inbox *inbox, caught func()) *Session {
+func newSession(client source, inbox *inbox, caught func()) *Session {
 	s := &Session{client: client, inbox: inbox, caught: caught, stop: func() {}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -72,8 +72,8 @@ type source interface {
 	list(ctx context.Context, filter string) (rows []*v1alpha1.Journey, rv string, err error)
 	// watch calls event for each change after rv until there are no more. It returns the last revision.
 	watch(ctx context.Context, filter, rv string, event func(watch.EventType, *v1alpha1.Journey)) (string, error)
-	// known lists the names that filters can use in a field.
-	known(field string) []string
+	// nameList lists the names that filters can use in a field.
+	nameList(field string) []string
 	// phase is the phase of a source without errors.
 	phase() Phase
 	close()
@@ -89,8 +89,8 @@ func (s *Session) Close() {
 	s.client.close()
 }
 
-// Known lists the names that filters can use in a field: those of this version of kx, and those in saved journeys.
-func (s *Session) Known(field string) []string { return s.client.known(field) }
+// Names lists the names that filters can use in a field: those of this version of kx, and those in saved journeys.
+func (s *Session) Names(field string) []string { return s.client.nameList(field) }
 
 // Drain takes the changes since the last Drain.
 func (s *Session) Drain() Batch { return s.inbox.drain() }
@@ -118,7 +118,7 @@ func (s *Session) List(ctx context.Context, filter string) ([]string, error) {
 
 // Related returns the remembered requests, with their steps, that changed the object over which j was refused.
 func (s *Session) Related(ctx context.Context, j *v1alpha1.Journey) ([]*v1alpha1.Journey, error) {
-	wanted := refusal.Wanted(j)
+	wanted := refusal.RelatedFilter(j)
 	if wanted == "" {
 		return nil, nil
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 func journey(name string) *v1alpha1.Journey {
 	return &v1alpha1.Journey{

@@ -26,13 +26,13 @@ var applyFlags = map[string]string{"dryRun": "--dry-run", "fieldManager": "--fie
 	"fieldValidation": "--validate", "force": "--force-conflicts"}
 
 // kubectl returns kubectl's own command for a request, or one with --raw.
-func kubectl(r *request.Request, h *request.HTTP, w Where) Way {
+func kubectl(r *request.Request, h *request.HTTP, w Target) Way {
 	way := Way{Program: "kubectl"}
 	if !utf8.Valid(h.Body) {
 		way.Note = "the body is no text"
 		return way
 	}
-	words, ok := own(r, w)
+	words, ok := kubectlCommand(r, w)
 	body := []byte(r.Body)
 	switch {
 	case !ok:
@@ -64,8 +64,8 @@ func headerNames(header map[string][]string) []string {
 	return all
 }
 
-// own returns kubectl's own command for the request.
-func own(r *request.Request, w Where) (words []string, ok bool) {
+// kubectlCommand returns kubectl's own command for the request.
+func kubectlCommand(r *request.Request, w Target) (words []string, ok bool) {
 	known, hasOwn := flags[r.Verb]
 	apply := r.Patch == request.ApplyPatch
 	if apply {
@@ -158,7 +158,7 @@ func kubectlResource(name string) string {
 }
 
 // raw returns a kubectl command with --raw, which can send any request.
-func raw(h *request.HTTP, w Where) (words []string, ok bool) {
+func raw(h *request.HTTP, w Target) (words []string, ok bool) {
 	words = append([]string{"kubectl"}, reach(w)...)
 	switch h.Method {
 	case "GET":

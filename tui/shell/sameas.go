@@ -26,8 +26,8 @@ func (w Way) Short() string {
 	return first
 }
 
-// Where describes the server for the commands.
-type Where struct {
+// Target describes the server for the commands.
+type Target struct {
 	// Kubeconfig is the file to pass to kubectl and kx; empty if they find it by themselves.
 	Kubeconfig string
 	// Context is the context to pass to kubectl; empty for the current one. kx has no flag for it.
@@ -39,26 +39,17 @@ type Where struct {
 }
 
 // programs lists the makers of commands, in the order of the menu.
-var programs = [...]func(*request.Request, *request.HTTP, Where) Way{
+var programs = [...]func(*request.Request, *request.HTTP, Target) Way{
 	kubectl,
-	func(r *request.Request, _ *request.HTTP, w Where) Way { return kx(r, w) },
-	func(_ *request.Request, h *request.HTTP, w Where) Way { return curl(h, w) },
+	func(r *request.Request, _ *request.HTTP, w Target) Way { return kx(r, w) },
+	func(_ *request.Request, h *request.HTTP, w Target) Way { return curl(h, w) },
 }
 
 // Programs is the number of programs.
 const Programs = len(programs)
 
 // WayOf returns the command of the n-th program for a request.
-func WayOf(n int, r *request.Request, h *request.HTTP, w Where) Way { return programs[n](r, h, w) }
-
-// Ways returns all commands for a request.
-func Ways(r *request.Request, h *request.HTTP, w Where) []Way {
-	all := make([]Way, Programs)
-	for n := range all {
-		all[n] = WayOf(n, r, h, w)
-	}
-	return all
-}
+func WayOf(n int, r *request.Request, h *request.HTTP, w Target) Way { return programs[n](r, h, w) }
 
 // withBody adds a body as the command's input.
 func withBody(words []string, body []byte) string {
@@ -68,7 +59,7 @@ func withBody(words []string, body []byte) string {
 	return Heredoc(Line(words...), string(body))
 }
 
-func kx(r *request.Request, w Where) Way {
+func kx(r *request.Request, w Target) Way {
 	way := Way{Program: "kx"}
 	words := append([]string{"kx", "send"}, kubeconfig(w)...)
 	words = append(words, "-f", "-")
@@ -94,7 +85,7 @@ func kx(r *request.Request, w Where) Way {
 	return way
 }
 
-func kubeconfig(w Where) []string {
+func kubeconfig(w Target) []string {
 	if w.Kubeconfig == "" {
 		return nil
 	}
@@ -102,14 +93,14 @@ func kubeconfig(w Where) []string {
 }
 
 // reach returns kubectl's flags for the server.
-func reach(w Where) []string {
+func reach(w Target) []string {
 	if w.Context == "" {
 		return kubeconfig(w)
 	}
 	return append(kubeconfig(w), "--context", w.Context)
 }
 
-func curl(h *request.HTTP, w Where) Way {
+func curl(h *request.HTTP, w Target) Way {
 	words := []string{"curl", "-sS"}
 	if h.Query.Get("watch") == "true" {
 		words = append(words, "-N")

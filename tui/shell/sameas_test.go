@@ -72,11 +72,11 @@ func TestWays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ways := Ways(&test.r, &h, Where{Server: "http://127.0.0.1:8001"})
 		for i, want := range []string{test.kubectl, test.kx, test.curl} {
-			got := ways[i].Text
+			way := WayOf(i, &test.r, &h, Target{Server: "http://127.0.0.1:8001"})
+			got := way.Text
 			if got == "" {
-				got = ways[i].Short()
+				got = way.Short()
 			}
 			if got != want {
 				t.Errorf("%s: got\n%s\nwant\n%s", test.r.Title(), got, want)
@@ -88,17 +88,17 @@ func TestWays(t *testing.T) {
 func TestWhere(t *testing.T) {
 	r := request.Request{Verb: request.Get, Resource: "v1/pods", Name: "a", Header: map[string][]string{"Kx-Hold": {"off"}}}
 	h, _ := r.Build(nil)
-	ways := Ways(&r, &h, Where{Kubeconfig: "/my files/k", Server: "https://x", CA: "ca", Cert: "c", Key: "k"})
+	where := Target{Kubeconfig: "/my files/k", Server: "https://x", CA: "ca", Cert: "c", Key: "k"}
 	for i, want := range []string{
 		"kubectl --kubeconfig '/my files/k' get pods a -o yaml",
 		"echo '{verb: get, resource: v1/pods, name: a, headers: {Kx-Hold: off}}' | kx send --kubeconfig '/my files/k' -f -",
 		"curl -sS --cacert ca --cert c --key k -H 'Kx-Hold: off' https://x/api/v1/pods/a",
 	} {
-		if ways[i].Text != want {
-			t.Errorf("%s", ways[i].Text)
+		if got := WayOf(i, &r, &h, where).Text; got != want {
+			t.Errorf("%s", got)
 		}
 	}
-	if ways[0].Note == "" || (Way{Text: "a\nb"}).Short() != "a …" {
-		t.Errorf("%+v", ways[0])
+	if way := WayOf(0, &r, &h, where); way.Note == "" || (Way{Text: "a\nb"}).Short() != "a …" {
+		t.Errorf("%+v", way)
 	}
 }

@@ -94,16 +94,8 @@ func cleanLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Lines returns the number of lines.
-func (f *File) Lines() int { return len(f.lines) }
-
-// Line returns the n-th line as shown, without colours; the first is 1.
-func (f *File) Line(n int) string {
-	if n < 1 || n > len(f.lines) {
-		return ""
-	}
-	return f.lines[n-1].text
-}
+// lineCount returns the number of lines.
+func (f *File) lineCount() int { return len(f.lines) }
 
 // function returns the first line of the function around the n-th line; n itself outside of functions.
 func (f *File) function(n int) int {

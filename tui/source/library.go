@@ -87,23 +87,23 @@ func (l *Library) Want(file string) tea.Cmd {
 	})
 }
 
-// Theirs returns the upstream function that corresponds to the one at p: the file, or nil, with the place in it and
+// Upstream returns the upstream function that corresponds to the one at p: the file, or nil, with the place in it and
 // its link, and the reason why the file is missing.
-func (l *Library) Theirs(p Place) (file *File, at Place, note string) {
-	if e := l.files[theirs(p)]; e != nil {
+func (l *Library) Upstream(p Place) (file *File, at Place, note string) {
+	if e := l.files[libraryName(p)]; e != nil {
 		return e.file, e.place, e.note
 	}
 	return nil, Place{}, ""
 }
 
-// theirs returns the library's name for the upstream code of a place. No file of the server begins like it.
-func theirs(p Place) string {
+// libraryName returns the library's name for the upstream code of a place. No file of the server begins like it.
+func libraryName(p Place) string {
 	return "upstream:" + p.Release + ":" + p.UpstreamFile + ":" + p.Upstream
 }
 
 // WantTheirs looks for the upstream code on this machine.
 func (l *Library) WantTheirs(p Place) tea.Cmd {
-	name := theirs(p)
+	name := libraryName(p)
 	if !l.lacks(name, &l.theirs) {
 		return nil
 	}
@@ -123,14 +123,14 @@ func (l *Library) WantTheirs(p Place) tea.Cmd {
 
 // find reads a file of another project, and highlights it.
 func find(symbol upstreamSymbol) *entry {
-	e := &entry{place: Place{File: symbol.File, Function: symbol.Name, Link: symbol.Link(0)}}
+	e := &entry{place: Place{File: symbol.File, Function: symbol.Name, Link: symbol.link(0)}}
 	code, err := localModules().Find(symbol)
 	if err != nil {
 		e.note, e.again = draw.Clean(err.Error()), true
 		return e
 	}
 	symbol.Release = code.Release
-	e.place = Place{File: draw.Clean(code.File), Line: code.Line, Function: symbol.Name, Link: symbol.Link(code.Line)}
+	e.place = Place{File: draw.Clean(code.File), Line: code.Line, Function: symbol.Name, Link: symbol.link(code.Line)}
 	if e.file, err = Read(&v1alpha1.Source{Spec: v1alpha1.SourceSpec{File: code.File, Text: code.Text}}); err != nil {
 		e.note = draw.Clean(err.Error())
 	}

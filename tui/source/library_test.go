@@ -47,7 +47,7 @@ func TestLibrary(t *testing.T) {
 		return cmd
 	}
 	want("a/b.go")
-	if f, note := l.Get("a/b.go"); f == nil || f.Lines() != 1 || note != "" || asked["a.b.go"] != 1 || want("a/b.go") != nil {
+	if f, note := l.Get("a/b.go"); f == nil || f.lineCount() != 1 || note != "" || asked["a.b.go"] != 1 || want("a/b.go") != nil {
 		t.Errorf("%v, %q, asked %v", f, note, asked)
 	}
 	for file, says := range map[string]string{"gone.go": "no source of this file", "/usr/lib/go/x.go": "not of the server's own source", "broken.go": "not \uFFFD[2Jnow"} {
@@ -79,7 +79,7 @@ func TestTheirsLater(t *testing.T) {
 	here := Place{Upstream: "Get", UpstreamFile: "pkg/a.go", Release: "v1.9.1"}
 	other := Place{Upstream: "List", UpstreamFile: "pkg/a.go", Release: "v1.9.1"}
 	h.Run(l.WantTheirs(here))
-	if _, _, note := l.Theirs(here); !strings.Contains(note, "go mod download") || l.WantTheirs(here) != nil {
+	if _, _, note := l.Upstream(here); !strings.Contains(note, "go mod download") || l.WantTheirs(here) != nil {
 		t.Errorf("%q, or it is looked for once more at once", note)
 	}
 	file := filepath.Join(root, "k8s.io/kubernetes@v1.9.1/pkg/a.go")
@@ -91,7 +91,7 @@ func TestTheirsLater(t *testing.T) {
 	}
 	h.Run(l.WantTheirs(other))
 	h.Run(l.WantTheirs(here))
-	if f, at, note := l.Theirs(here); f == nil || at.Line != 3 {
+	if f, at, note := l.Upstream(here); f == nil || at.Line != 3 {
 		t.Errorf("%+v, %+v, %q", f, at, note)
 	}
 }

@@ -30,16 +30,13 @@ func read(t testing.TB, text string) *File {
 func TestRead(t *testing.T) {
 	f := read(t, example)
 	want := strings.Split(strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(example, "\t", tab), "\x1b", "\uFFFD"), "\n"), "\n")
-	if f.Lines() != len(want) {
-		t.Fatalf("%d lines, want %d", f.Lines(), len(want))
+	if f.lineCount() != len(want) {
+		t.Fatalf("%d lines, want %d", f.lineCount(), len(want))
 	}
 	for i, text := range want {
-		if f.Line(i+1) != text {
-			t.Errorf("line %d: %q, want %q", i+1, f.Line(i+1), text)
+		if f.lines[i].text != text {
+			t.Errorf("line %d: %q, want %q", i+1, f.lines[i].text, text)
 		}
-	}
-	if f.Line(0) != "" || f.Line(99) != "" {
-		t.Error("there are lines outside of the file")
 	}
 	kinds := map[string]paint{}
 	for _, l := range f.lines {
@@ -70,9 +67,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(escapetest.Any())
 	f.Fuzz(func(t *testing.T, text string) {
 		file := read(t, text)
-		for i := range file.Lines() {
-			if escapetest.Find(file.Line(i+1), "") != "" {
-				t.Errorf("line %d is not clean: %q", i+1, file.Line(i+1))
+		for i, line := range file.lines {
+			if escapetest.Find(line.text, "") != "" {
+				t.Errorf("line %d is not clean: %q", i+1, line.text)
 			}
 		}
 	})

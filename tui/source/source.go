@@ -87,13 +87,13 @@ func (s *Screen) edit() tea.Cmd {
 
 func (s *Screen) Handle(id keys.ID) (tea.Cmd, bool) {
 	if id == keys.Copy {
-		return s.host.Copy(s.here()), true
+		return s.host.Copy(s.location()), true
 	}
 	return s.Split.Handle(id)
 }
 
-// here returns the line under the cursor in the form that editors accept, or a link to it.
-func (s *Screen) here() string {
+// location returns the line under the cursor in the form that editors accept, or a link to it.
+func (s *Screen) location() string {
 	if at := s.pane.Place(); s.at.Theirs && at.Link != "" {
 		if link, _, ok := strings.Cut(at.Link, "#"); ok {
 			return link + "#L" + strconv.Itoa(s.pane.Cursor())
@@ -108,7 +108,7 @@ func (s *Screen) Foot() (sameAs, state string) {
 	case s.at.File == "":
 		return "", ""
 	case s.at.Theirs:
-		return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("published at")+"  ") + s.here(), ""
+		return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("published at")+"  ") + s.location(), ""
 	}
 	return s.host.Theme().Dim(" "+s.host.Theme().Words.Phrase("in an editor")+"  ") + "$EDITOR +" +
 		strconv.Itoa(max(s.at.Line, 1)) + " " + s.at.File, ""
@@ -133,7 +133,7 @@ func (s *Screen) want() tea.Cmd {
 // give passes the file to the pane, if it is there.
 func (s *Screen) give() tea.Cmd {
 	if s.at.Theirs {
-		file, at, note := s.sources.Theirs(s.place())
+		file, at, note := s.sources.Upstream(s.place())
 		s.pane.Show(at, file, nil, note)
 		return nil
 	}

@@ -58,7 +58,7 @@ func TestScreen(t *testing.T) {
 	}
 	h.Press("f")
 	h.Answer("optimisticput")
-	if line := s.pane.File().Line(s.pane.Cursor()); !strings.Contains(line, "OptimisticPut(") {
+	if line := s.pane.File().lines[s.pane.Cursor()-1].text; !strings.Contains(line, "OptimisticPut(") {
 		t.Errorf("the cursor is on %q", line)
 	}
 	h.Press("f")
@@ -67,8 +67,8 @@ func TestScreen(t *testing.T) {
 		t.Errorf("%q", h.Complained)
 	}
 	h.Press("A") // the server's own code, upstream's, and back
-	if link := "https://github.com/etcd-io/etcd/blob/"; !strings.HasPrefix(s.here(), link) {
-		t.Errorf("upstream is at %q, want %s", s.here(), link)
+	if link := "https://github.com/etcd-io/etcd/blob/"; !strings.HasPrefix(s.location(), link) {
+		t.Errorf("upstream is at %q, want %s", s.location(), link)
 	}
 	h.Frame(80, 20)
 	h.Press("y", "A")

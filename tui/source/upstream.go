@@ -44,8 +44,8 @@ func (s upstreamSymbol) tag() string {
 	return s.Release
 }
 
-// Link returns the URL of the symbol's file, at a line unless that is 0.
-func (s upstreamSymbol) Link(line int) string {
+// link returns the URL of the symbol's file, at a line unless that is 0.
+func (s upstreamSymbol) link(line int) string {
 	if s.File == "" || s.Release == "" {
 		return ""
 	}
@@ -131,14 +131,15 @@ func (m modules) Find(s upstreamSymbol) (*upstreamCode, error) {
 		return nil, fmt.Errorf("%s %s is not on this machine: go mod download %s@%s gets it", module, version, module, version)
 	}
 	c.Text = string(data)
-	if line := declared(path.Base(file), c.Text, s.Name); line > 0 {
+	if line := declarationLine(path.Base(file), c.Text, s.Name); line > 0 {
 		c.Line = line
 	}
 	return c, nil
 }
 
-// declared returns the line of a declaration of a function, a method, or an interface's method; 0 if there is none.
-func declared(name, text, symbol string) int {
+// declarationLine returns the line of a declaration of a function, a method, or an interface's method; 0 if there is
+// none.
+func declarationLine(name, text, symbol string) int {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
 	if file == nil || err != nil {

@@ -23,8 +23,8 @@ func TestEveryStep(t *testing.T) {
 		up := steps.InfoOf(id.String()).Upstream
 		s := upstreamSymbol{Name: up.Symbol, File: up.File, Release: up.Release}
 		module, _ := s.module()
-		if module == "" || !strings.HasPrefix(s.Link(7), "https://github.com/") || !strings.HasSuffix(s.Link(7), up.File+"#L7") {
-			t.Errorf("%s: %+v is in %q, published at %s", id, s, module, s.Link(7))
+		if module == "" || !strings.HasPrefix(s.link(7), "https://github.com/") || !strings.HasSuffix(s.link(7), up.File+"#L7") {
+			t.Errorf("%s: %+v is in %q, published at %s", id, s, module, s.link(7))
 		}
 		if m.Versions[module] == "" {
 			continue // not a module of which there is source here for sure

@@ -31,7 +31,7 @@ type Place struct {
 // PlaceOf returns the line that decided a step.
 func PlaceOf(j *v1alpha1.Journey, s *v1alpha1.Step, words lang.Language) Place {
 	p := Place{Upstream: s.Upstream, UpstreamFile: s.UpstreamFile, Release: s.UpstreamRelease}
-	at := s.Decided()
+	at := s.DecisionPlace()
 	p.File, p.Line, p.Function = at.File, int(at.Line), at.Function
 	if s.Reason != nil {
 		p.Because = words.Why(j, s)
@@ -117,7 +117,7 @@ func (v *View) lines() int {
 	if v.file == nil {
 		return 0
 	}
-	return v.file.Lines()
+	return v.file.lineCount()
 }
 
 // center puts the cursor on the line that ran, and the beginning of its function at the top if both fit.

@@ -11,12 +11,18 @@ import (
 )
 
 func (s *Screen) Commands() []keys.Command {
-	both := s.Panes()
+	both, inText := s.Panes(), []keys.Context{textPlace}
 	return []keys.Command{
 		{ID: "story.next", Meaning: keys.Next, Contexts: both, Hint: "next sentence", WhyNot: s.whyNothing, Do: keys.Bind(s.turn, 1),
 			Help: "Go to the next sentence."},
 		{ID: "story.previous", Meaning: keys.Previous, Contexts: both, WhyNot: s.whyNothing, Do: keys.Bind(s.turn, -1),
 			Help: "Go to the previous sentence."},
+		{ID: "story.unfold", Meaning: keys.Inward, Contexts: inText, Hint: "unfold", WhyNot: s.whyNothing, Do: keys.Bind(s.unfold, true),
+			Help: "Unfold what the layer of this sentence did: a sentence for each step."},
+		{ID: "story.fold", Meaning: keys.Outward, Contexts: inText, WhyNot: s.whyNothing, Do: keys.Bind(s.unfold, false),
+			Help: "Fold the layer of this sentence into one, and the steps that decided."},
+		{ID: "story.all", Meaning: keys.Hidden, Contexts: both, WhyNot: s.whyNothing, Do: s.unfoldAll,
+			Help: "Unfold all layers, or fold them."},
 		{ID: "story.read", Meaning: keys.Switch, Contexts: both, Hint: "read on", WhyNot: s.whyNothing, Do: s.toggleReading,
 			Help: "Read on by itself, sentence by sentence, or stop."},
 		{ID: "story.picture", Meaning: keys.Draw, Contexts: both, Hint: "picture", WhyNot: s.whyNothing, Do: s.draw,
@@ -42,6 +48,23 @@ func (s *Screen) turn(by int) tea.Cmd {
 	if !s.goTo(s.sentence() + by) {
 		s.host.Say("the story ends there")
 	}
+	return s.supply()
+}
+
+// unfold unfolds the layer of the sentence under the cursor, or folds it.
+func (s *Screen) unfold(unfolded bool) tea.Cmd {
+	if s.story.Unfold(s.told[s.sentence()].Part, unfolded) {
+		s.refold()
+	}
+	return s.supply()
+}
+
+// unfoldAll unfolds all layers, or folds them if none is folded.
+func (s *Screen) unfoldAll() tea.Cmd {
+	if !s.story.UnfoldAll(true) {
+		s.story.UnfoldAll(false)
+	}
+	s.refold()
 	return s.supply()
 }
 
@@ -79,6 +102,8 @@ func (s *Screen) Drain() tea.Cmd {
 
 func (s *Screen) askFind() tea.Cmd {
 	return screen.AskFind(s.host, s.host.Theme().Words.Phrase("find in the story"), s.text.Sought(), func(text string) tea.Cmd {
+		s.story.Find(text)
+		s.refold()
 		if !s.text.Find(text, 1, false) {
 			s.host.Complain(s.host.Theme().Words.Phrase("the story does not have %s", text))
 		}

@@ -2,6 +2,7 @@ package story
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -40,7 +41,8 @@ type Screen struct {
 	host    screen.Host
 	journey *v1alpha1.Journey
 	others  []*v1alpha1.Journey
-	told    []story.Line
+	story   *story.Story
+	told    []story.Line // of the story, as it is folded
 	// lines holds the sentences, wrapped to width w.
 	lines []line
 	w     int
@@ -108,26 +110,32 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 func (s *Screen) Show(to screen.Target) tea.Cmd {
 	if to, ok := to.(screen.ToStory); ok && to.Journey != nil {
 		s.quiet()
-		s.journey, s.others, s.told = to.Journey, to.Others, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
-		s.lines, s.w = nil, 0
+		s.journey, s.others, s.story = to.Journey, to.Others, story.Tell(to.Journey, s.host.Theme().Words, to.Others...)
 		s.source.Show(source.Place{}, nil, nil, "") // until supply has the source of this story
 		s.GoTo(textPane)
 		s.text.ToTop()
-		s.fit()
-		s.goTo(s.sentenceOf(to.Step))
+		s.told = nil
+		at := s.story.Reveal(to.Step)
+		s.refold()
+		s.goTo(at)
 	}
 	return s.supply()
 }
 
-// sentenceOf returns the sentence of a step, or of the group of filters that contains it.
-func (s *Screen) sentenceOf(step int) int {
-	found := 0
-	for i, l := range s.told {
-		if l.Step >= 0 && l.Step <= step {
-			found = i
-		}
+// refold takes the sentences anew once the story was folded or unfolded. The cursor stays on its sentence, or goes to
+// the first of its layer.
+func (s *Screen) refold() {
+	var at story.Line
+	if len(s.told) > 0 {
+		at = s.told[s.sentence()]
 	}
-	return found
+	s.told, s.lines, s.w = s.story.Lines(), nil, 0
+	s.fit()
+	i := slices.Index(s.told, at)
+	if i < 0 {
+		i = slices.IndexFunc(s.told, func(l story.Line) bool { return l.Part == at.Part })
+	}
+	s.goTo(i)
 }
 
 // Hide ends the reading.
@@ -153,15 +161,27 @@ func (s *Screen) fit() {
 	at := s.sentence()
 	s.w, s.lines = room, nil
 	for i, told := range s.told {
-		indent := strings.Repeat(" ", min(2*told.Depth, room/3))
-		for k, text := range draw.Wrap(draw.Clean(told.Text), max(room-len(indent)-2, 1)) {
+		indent := strings.Repeat(" ", min(2*told.Depth, room/3)) + s.mark(i)
+		for k, text := range draw.Wrap(draw.Clean(told.Text), max(room-len(indent), 1)) {
 			if k > 0 {
-				text = "  " + text
+				indent = strings.Repeat(" ", len(indent))
 			}
 			s.lines = append(s.lines, line{text: indent + text, sentence: i, first: k == 0})
 		}
 	}
 	s.goTo(at)
+}
+
+// mark is what stands before a sentence: + if its layer is folded, - before the first sentence of an unfolded one.
+func (s *Screen) mark(sentence int) string {
+	part := s.told[sentence].Part
+	switch {
+	case !s.story.Parts[part].Folds(), sentence > 0 && s.told[sentence-1].Part == part:
+		return "  "
+	case s.story.Unfolded(part):
+		return "- "
+	}
+	return "+ "
 }
 
 // content draws the story. It is called after fit has wrapped the lines for its width.

@@ -21,8 +21,10 @@ func shown(t *testing.T) (*screentest.Host, *Screen, map[string]*v1alpha1.Journe
 	s := New(h)
 	h.Attach(s)
 	all := map[string]*v1alpha1.Journey{}
-	for _, j := range tuitest.Recorded(t, "../../core/story/testdata/journeys.json") {
-		all[j.Name] = j
+	for _, file := range []string{"journeys.json", "gets.json"} {
+		for _, j := range tuitest.Recorded(t, "../../core/story/testdata/"+file) {
+			all[j.Name] = j
+		}
 	}
 	return h, s, all
 }
@@ -33,8 +35,11 @@ func TestGolden(t *testing.T) {
 	h.Show(screen.ToStory{Journey: all["conflict"], Step: -1})
 	h.Golden("conflict")
 	h.Sizes()
+	h.Show(screen.ToStory{Journey: all["plain"], Step: -1})
+	h.Golden("plain")
+	h.GoldenAt("plain", "80x24")
 	h.Show(screen.ToStory{Journey: all["get"], Step: -1})
-	h.Shows("Story get", "> kx-admin asks for GET", "14 filters let it pass", "same as kx trace show get --story")
+	h.Shows("Story get", ">   kx-admin asks for GET", "+ 14 filters let it pass", "same as kx trace show get --story")
 	h.Sizes()
 }
 
@@ -137,7 +142,7 @@ func TestSourceWithoutServer(t *testing.T) {
 	h.Frame(140, 30)
 	a := v1alpha1.Step{ID: "rest.get", Layer: "rest", Title: "gets", Parent: -1, File: "server/a.go", Line: 3}
 	b := a
-	b.File = "server/b.go"
+	b.File, b.Subject, b.Layer = "server/b.go", "/b", "store"
 	j := &v1alpha1.Journey{Spec: v1alpha1.JourneySpec{Verb: "get"}, Status: v1alpha1.JourneyStatus{Steps: []v1alpha1.Step{a, b}}}
 	h.Show(screen.ToStory{Journey: j, Step: 0})
 	if len(asked) != 1 || !strings.Contains(strings.Join(h.Frame(140, 30), "\n"), "not now") {

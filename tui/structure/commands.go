@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Screen) Commands() []keys.Command {
-	return keys.Then([]keys.Command{
+	return keys.RunAfter([]keys.Command{
 		{ID: "structure.filter", Meaning: keys.Narrow, Contexts: panes, Hint: "filter", Do: keys.Call(s.OpenLine),
 			Help: "Type words that a part must have in its name, its kind, its verbs or its code."},
 		{ID: "structure.source", Meaning: keys.Code, Contexts: panes, Hint: "source", WhyNot: s.noSource, Do: s.toSource,
@@ -49,15 +49,15 @@ func (s *Screen) handle(id keys.ID) (tea.Cmd, bool) {
 	case keys.Up, keys.Down:
 		return s.list.Handle(id) // while the filter is typed
 	case keys.Left, keys.Right:
-		return nil, s.sideways(id)
+		return nil, s.moveSideways(id)
 	case keys.Copy:
 		return s.copy(), true
 	}
 	return nil, false
 }
 
-// sideways folds, unfolds, or moves to the other pane. It reports whether there was anything to do.
-func (s *Screen) sideways(id keys.ID) bool {
+// moveSideways folds, unfolds, or moves to the other pane. It reports whether there was anything to do.
+func (s *Screen) moveSideways(id keys.ID) bool {
 	n := s.node()
 	switch {
 	case s.At() == detailPane && id == keys.Left:
@@ -110,7 +110,7 @@ func (s *Screen) back() bool {
 	if s.tree.filter == "" {
 		return false
 	}
-	under := s.chosen()
+	under := s.selectedName()
 	s.find("")
 	if s.tree.reveal(under) {
 		s.stay(under)
@@ -139,8 +139,8 @@ func (s *Screen) filter() string {
 	return s.tree.filter
 }
 
-// filtered applies the typed filter. Drain fetches the part under the cursor.
-func (s *Screen) filtered() {
+// applyFilter applies the typed filter. Drain fetches the part under the cursor.
+func (s *Screen) applyFilter() {
 	s.find(s.Line().String())
 	s.host.Changed()
 }
@@ -153,7 +153,7 @@ func (s *Screen) unfilter() tea.Cmd {
 
 // find shows the parts that have all of the words, and puts the cursor on the first of them.
 func (s *Screen) find(filter string) {
-	under := s.chosen()
+	under := s.selectedName()
 	s.tree.filter = filter
 	s.tree.flatten()
 	if i := s.tree.index(under); i >= 0 && s.tree.rows[i].part != nil {

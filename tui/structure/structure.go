@@ -57,8 +57,8 @@ type shownSheet struct {
 }
 
 var (
-	_ screen.Screen   = (*Screen)(nil)
-	_ screen.Returner = (*Screen)(nil)
+	_ screen.Screen  = (*Screen)(nil)
+	_ screen.Retrier = (*Screen)(nil)
 )
 
 // New makes the screen. It sends no request until it is shown.
@@ -68,7 +68,7 @@ func New(host screen.Host) *Screen {
 	s.Split = screen.NewSplit(host, screen.Plan{
 		Panes: []screen.Place{{Context: inTree, Pane: s.list}, {Context: inDetail, Pane: s.detail}}, Arrange: s.arrange,
 		Head: s.filterLine, HeadLines: 1, Moved: func(int) tea.Cmd { return s.sync() },
-		Line: &screen.Line{Context: inFilter, Begin: s.filter, Changed: s.filtered, Left: s.unfilter},
+		Line: &screen.Line{Context: inFilter, Begin: s.filter, Changed: s.applyFilter, Left: s.unfilter},
 	})
 	return s
 }
@@ -96,8 +96,8 @@ func (s *Screen) Drain() tea.Cmd { return s.sync() }
 
 func (s *Screen) Close() { s.cancel() }
 
-// Returned implements screen.Returner: the server may have other parts by now.
-func (s *Screen) Returned() tea.Cmd {
+// Retry implements screen.Returner: the server may have other parts by now.
+func (s *Screen) Retry() tea.Cmd {
 	if s.loading == 0 {
 		return nil // the screen was never shown
 	}
@@ -124,7 +124,7 @@ func (s *Screen) load() tea.Cmd {
 // take shows the parts. The cursor stays on its part, if that still exists. A part that was fetched whole stays in
 // view until it is fetched again.
 func (s *Screen) take(parts []v1alpha1.Structure) {
-	under := s.chosen()
+	under := s.selectedName()
 	s.loaded, s.failed = true, ""
 	clear(s.fresh)
 	s.cancel()
@@ -181,8 +181,8 @@ func (s *Screen) node() *node {
 	return nil
 }
 
-// chosen returns the name of the node under the cursor.
-func (s *Screen) chosen() string {
+// selectedName returns the name of the node under the cursor.
+func (s *Screen) selectedName() string {
 	if n := s.node(); n != nil {
 		return n.id
 	}
@@ -211,7 +211,7 @@ func (s *Screen) sync() tea.Cmd {
 			return s.sync()
 		case err == nil:
 			s.whole[name], s.fresh[name], s.failed = part, true, ""
-		case s.chosen() == name:
+		case s.selectedName() == name:
 			s.failed = screen.Trouble(err)
 		}
 		return nil

@@ -175,8 +175,8 @@ func TestTree(t *testing.T) {
 	}
 	folded := len(s.tree.rows)
 	h.Press("l", "j")
-	if s.chosen() != "filter:audit-init" || len(s.tree.rows) <= folded {
-		t.Errorf("unfolded: %s of %d rows", s.chosen(), len(s.tree.rows))
+	if s.selectedName() != "filter:audit-init" || len(s.tree.rows) <= folded {
+		t.Errorf("unfolded: %s of %d rows", s.selectedName(), len(s.tree.rows))
 	}
 	h.Press("J", "v")
 	if want := (screen.ToRequests{Filter: "step:filter.audit-init"}); h.Went[0] != want {
@@ -186,8 +186,8 @@ func TestTree(t *testing.T) {
 		t.Errorf("%+v", h.Went)
 	}
 	h.Press("h", "h")
-	if s.chosen() != filtersID || len(s.tree.rows) != folded {
-		t.Errorf("folded: %s of %d rows", s.chosen(), len(s.tree.rows))
+	if s.selectedName() != filtersID || len(s.tree.rows) != folded {
+		t.Errorf("folded: %s of %d rows", s.selectedName(), len(s.tree.rows))
 	}
 	for key, why := range map[string]string{"H": "this is no resource that is served", "V": "this is no resource that is served", "v": "there is no source of this"} {
 		h.Complained = nil
@@ -198,13 +198,13 @@ func TestTree(t *testing.T) {
 	}
 	h.Press("/")
 	h.Type("deletecollection crontab")
-	if s.chosen() != "crontabs.v1.stable.example.com" || s.tree.found != 1 {
-		t.Errorf("found %s, %d parts", s.chosen(), s.tree.found)
+	if s.selectedName() != "crontabs.v1.stable.example.com" || s.tree.found != 1 {
+		t.Errorf("found %s, %d parts", s.selectedName(), s.tree.found)
 	}
 	h.Until("what was found is there", func() bool { return s.whole["crontabs.v1.stable.example.com"] != nil })
 	h.Press("enter", "esc")
-	if s.tree.filter != "" || s.chosen() != "crontabs.v1.stable.example.com" {
-		t.Errorf("after esc: %q %s", s.tree.filter, s.chosen())
+	if s.tree.filter != "" || s.selectedName() != "crontabs.v1.stable.example.com" {
+		t.Errorf("after esc: %q %s", s.tree.filter, s.selectedName())
 	}
 	h.Press("/")
 	h.Type("no such part")

@@ -109,7 +109,7 @@ func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]
 			t.first[at] = part.Name
 		}
 		n.words += " " + strings.Join(r.ShortNames, " ") + " " + strings.Join(r.Verbs, " ") + " " + strings.Join(r.Subresources, " ")
-		t.add(t.under(r.Group, r.Version, len(versions[r.Group]) > 1), n)
+		t.add(t.versionHeading(r.Group, r.Version, len(versions[r.Group]) > 1), n)
 	case s.Definition != nil:
 		n.label = strings.TrimPrefix(part.Name, "definition:")
 		t.add(t.byID[definitionsID], n)
@@ -119,8 +119,9 @@ func (t *tree) addPart(part *v1alpha1.Structure, versions map[string]map[string]
 	}
 }
 
-// under returns the heading of a group and version, and makes it if needed. A group of one version has one heading.
-func (t *tree) under(group, version string, several bool) *node {
+// versionHeading returns the heading of a group and version, and makes it if needed. A group of one version has one
+// heading.
+func (t *tree) versionHeading(group, version string, several bool) *node {
 	name := group
 	if group == "" {
 		name = "core"

@@ -74,13 +74,13 @@ func (t Theme) LayerOf(layer string) Style {
 	return t.Layer
 }
 
-// Box frames lines, as draw.Box does. The frame's style shows the focus.
+// Box frames lines. The frame's style shows the focus.
 func (t Theme) Box(lines []string, title, note string, w, h int, focused bool) []string {
 	paint := t.Border
 	if focused {
 		paint = t.Focus
 	}
-	return draw.Box(lines, title, note, w, h, focused, draw.Paint(paint))
+	return draw.Frame{Focused: focused, Paint: draw.Paint(paint)}.Box(lines, title, note, w, h)
 }
 
 // SameAs draws the line with the equivalent command.
@@ -149,7 +149,7 @@ func (t *Terminal) Theme(name Name) Theme {
 	if name == Own && t.Skin != nil {
 		p = t.Skin.palette
 	}
-	made := of(t.renderer, name, p)
+	made := newTheme(t.renderer, name, p)
 	made.Words = t.Words
 	return made
 }
@@ -158,13 +158,13 @@ func (t *Terminal) Theme(name Name) Theme {
 func NewTheme(name Name, profile termenv.Profile) Theme {
 	r := lipgloss.NewRenderer(io.Discard)
 	r.SetColorProfile(profile)
-	return of(r, name, paletteOf(name, name != Light))
+	return newTheme(r, name, paletteOf(name, name != Light))
 }
 
 // Plain returns the theme without colours.
 func Plain() Theme { return NewTheme(None, termenv.Ascii) }
 
-func of(r *lipgloss.Renderer, name Name, p palette) Theme {
+func newTheme(r *lipgloss.Renderer, name Name, p palette) Theme {
 	if name == None {
 		same := func(text string) string { return text }
 		return Theme{Name: name, Title: same, Dim: same, Border: same, Focus: same, Selected: same, Key: same, Good: same, Bad: same,

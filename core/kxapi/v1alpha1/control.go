@@ -125,25 +125,50 @@ const (
 	// ends all watches that the event is for; at cacher.reflect and cacher.process-event the one that the cache has in
 	// etcd.
 	FaultDropWatch FaultEffect = "DropWatch"
+	// FaultLag makes events of watches arrive later than they would, in their order. Bookmarks and errors wait only for
+	// the events before them.
+	FaultLag FaultEffect = "Lag"
 	// FaultStaleCache has a watch cache hold back what etcd tells it, for a time or as long as the fault is there.
 	FaultStaleCache FaultEffect = "StaleCache"
+	// FaultWebhookDown makes calls of admission and conversion webhooks go wrong, as if the webhook were down. The
+	// webhook is not called. What follows is as ever: its failurePolicy decides.
+	FaultWebhookDown FaultEffect = "WebhookDown"
+)
+
+// Outage is the way in which a webhook is down.
+type Outage string
+
+const (
+	// OutageRefused: nothing listens at its address.
+	OutageRefused Outage = "Refused"
+	// OutageSilent: it takes the request and never answers, so that the webhook's timeoutSeconds pass.
+	OutageSilent Outage = "Silent"
+	// OutageError: it answers 500.
+	OutageError Outage = "Error"
+	// OutageCertificate: its certificate is of an authority that the caBundle does not have.
+	OutageCertificate Outage = "Certificate"
 )
 
 // FaultSpec describes the failure, and where it happens.
 type FaultSpec struct {
 	// Which steps of which requests, in the language of filters. A filter that does not ask about steps (step, layer,
-	// key, why, error, steps, dur) finds each request once, at the first step where it can fail in this way. Work of
-	// caches is found by StaleCache, and by a filter that asks for the step: cacher.reflect, cacher.process-event or
-	// cacher.dispatch. Such a step has the resource, group, key, ns and name of the change.
+	// key, why, error, steps, dur) finds each request once, at the first step where it can fail in this way; DropWatch
+	// and Lag find each event, WebhookDown each call. Work of caches is found by StaleCache, and by a filter that asks
+	// for the step: cacher.reflect, cacher.process-event or cacher.dispatch. Such a step has the resource, group, key,
+	// ns and name of the change.
 	// +optional
 	Filter string `json:"filter,omitempty"`
-	// Delay, Fail, TimeoutAfterCommit, DropWatch or StaleCache.
+	// Delay, Fail, TimeoutAfterCommit, DropWatch, Lag, StaleCache or WebhookDown.
 	Effect FaultEffect `json:"effect"`
+	// How a webhook is down: Refused, Silent, Error or Certificate; Refused by default. A filter names the webhook by
+	// key, which is configuration/webhook, and of a conversion webhook its address.
+	// +optional
+	Outage Outage `json:"outage,omitempty"`
 	// Start or End of the step, for Delay and Fail; Start by default.
 	// +optional
 	At StepEdge `json:"at,omitempty"`
-	// How long to wait first. Delay needs it, others may have it; StaleCache waits for as long as the fault is there
-	// without.
+	// How long to wait first. Delay and Lag need it, others may have it; StaleCache waits for as long as the fault is
+	// there without.
 	// +optional
 	Delay *metav1.Duration `json:"delay,omitempty"`
 	// The HTTP status of Fail, from 400 to 599, such as 409, 410, 429 or 503.

@@ -21,12 +21,12 @@ type Recording struct {
 	Status RecordingStatus `json:"status,omitempty"`
 }
 
-// Allowed is what administrators may do to requests.
-type Allowed string
+// Permission is what administrators may do to requests.
+type Permission string
 
 const (
-	AllowBreakpoints Allowed = "Breakpoints"
-	AllowFaults      Allowed = "Faults"
+	AllowBreakpoints Permission = "Breakpoints"
+	AllowFaults      Permission = "Faults"
 )
 
 // RecordingSpec says what is recorded, and for how long.
@@ -42,7 +42,7 @@ type RecordingSpec struct {
 	// What is allowed meanwhile: Breakpoints, Faults. What was made of these ends with the recording.
 	// +optional
 	// +listType=set
-	Allow []Allowed `json:"allow,omitempty"`
+	Allow []Permission `json:"allow,omitempty"`
 }
 
 // RecordingStatus is what has come of a recording.
@@ -77,7 +77,7 @@ func (in *Recording) DeepCopy() *Recording {
 	out := copyOf(in)
 	if out != nil {
 		in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-		out.Spec.Allow = append([]Allowed(nil), in.Spec.Allow...)
+		out.Spec.Allow = append([]Permission(nil), in.Spec.Allow...)
 		out.Status.Until = in.Status.Until.DeepCopy()
 	}
 	return out

@@ -17,7 +17,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(SchemeGroupVersion, &Journey{}, &JourneyList{}, &Cache{}, &CacheList{}, &CacheCheck{}, &CachedObject{},
 		&Key{}, &KeyList{}, &KeyHistory{},
 		&Breakpoint{}, &BreakpointList{}, &Fault{}, &FaultList{}, &Recording{}, &RecordingList{}, &JourneyCommand{}, &Compaction{},
-		&AccessReview{},
+		&AccessReview{}, &Snapshot{}, &SnapshotList{}, &Rewind{},
 		&Moment{}, &MomentList{}, &Source{}, &SourceList{}, &Structure{}, &StructureList{})
 	metav1.AddToGroupVersion(s, SchemeGroupVersion)
 	return nil

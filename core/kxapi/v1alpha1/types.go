@@ -97,9 +97,6 @@ type JourneyStatus struct {
 	Bytes int64 `json:"bytes"`
 	// The recorded level: Steps, or Objects too.
 	Level string `json:"level"`
-	// Whether it is kept whatever the limits.
-	// +optional
-	Pinned bool `json:"pinned,omitempty"`
 	// Where the request is held.
 	// +optional
 	// +listType=atomic
@@ -221,8 +218,8 @@ type Place struct {
 	Line           int32
 }
 
-// Decided returns the line that gave the step's reason, or the line that began the step if no other is known.
-func (s *Step) Decided() Place {
+// DecisionPlace returns the line that gave the step's reason, or the line that began the step if no other is known.
+func (s *Step) DecisionPlace() Place {
 	if r := s.Reason; r != nil && r.File != "" && r.Line > 0 {
 		return Place{r.Function, r.File, r.Line}
 	}
@@ -311,8 +308,8 @@ type Effect struct {
 	AfterMicros int64 `json:"afterMicros"`
 }
 
-// What returns the resource and the subresource, such as customresourcedefinitions/status.
-func (e *Effect) What() string {
+// Path returns the resource and the subresource, such as customresourcedefinitions/status.
+func (e *Effect) Path() string {
 	if e.Subresource == "" {
 		return e.Resource
 	}

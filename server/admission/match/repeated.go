@@ -40,22 +40,22 @@ func (r *Rounds) Round() int {
 	return 0
 }
 
-// Wanted reports whether a hook has to be called. The second round calls only hooks that the first one called.
-func (r *Rounds) Wanted(uid string) bool { return !r.second || r.must.Has(uid) }
+// NeedsCall reports whether a hook has to be called. The second round calls only hooks that the first one called.
+func (r *Rounds) NeedsCall(uid string) bool { return !r.second || r.must.Has(uid) }
 
 func (r *Rounds) require() {
 	r.must = r.must.Union(r.may)
 	r.may = sets.New[string]()
 }
 
-// Changed records that a hook changed the object: all plugins run again.
-func (r *Rounds) Changed() {
+// RecordChange records that a hook changed the object: all plugins run again.
+func (r *Rounds) RecordChange() {
 	r.require()
 	r.context.SetShouldReinvoke()
 }
 
-// Asked records the call of a hook that wants to be called again if the object changes.
-func (r *Rounds) Asked(uid string) { r.may.Insert(uid) }
+// RecordCall records the call of a hook that wants to be called again if the object changes.
+func (r *Rounds) RecordCall(uid string) { r.may.Insert(uid) }
 
 // Leave keeps a copy of the object, for the comparison at the start of the second round.
 func (r *Rounds) Leave(obj runtime.Object) {

@@ -6,7 +6,7 @@
 //
 // # Invariants
 //
-//  1. The objects of a resource are passed on only once all of them are read. [Keeper.Known] is closed when
+//  1. The objects of a resource are passed on only once all of them are read. [Keeper.Synced] is closed when
 //     that holds for all resources.
 //  2. Afterwards each change is passed on at once. It applies to every write that starts later, by the clock
 //     of this process.

@@ -43,9 +43,6 @@ func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Keeper {
 // parts lists the prefixes of the resources' keys; each has a feed.
 var parts = []string{"mutating", "validating"}
 
-// Known is closed once the objects of all resources have been passed on.
-func (k *Keeper) Known() <-chan struct{} { return k.known }
-
 // Ready returns an error until the objects are known.
 func (k *Keeper) Ready(context.Context) error {
 	select {

@@ -69,7 +69,7 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-keeper.Known():
+	case <-keeper.Synced():
 		t.Fatal("it knows before it runs")
 	default:
 	}
@@ -78,7 +78,7 @@ func TestKept(t *testing.T) {
 	running.Go(func() { keeper.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
 
-	wait := time.After(time.Minute)
+	wait := time.After(3 * time.Minute)
 	next := func(want string) []*registrationv1.MutatingWebhookConfiguration {
 		t.Helper()
 		for {
@@ -102,7 +102,7 @@ func TestKept(t *testing.T) {
 	}
 	before := next("b=old !broken")
 	select {
-	case <-keeper.Known():
+	case <-keeper.Synced():
 	case <-wait:
 		t.Fatal("it knows nothing")
 	}

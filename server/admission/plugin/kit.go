@@ -92,7 +92,7 @@ func ObjectsOf[T builtin.Object](kit *Kit, resource schema.GroupVersionResource)
 
 // Get returns the current object. It may be shared: the caller must not change it.
 func (o Objects[T]) Get(ctx context.Context, namespace, name string) (obj T, found bool, err error) {
-	reading := o.asking(ctx, "get", "", namespace, name)
+	reading := o.requestContext(ctx, "get", "", namespace, name)
 	obj, err = builtin.Get[T](reading, o.kit.Storage(o.resource), name, &metav1.GetOptions{})
 	if apierrors.IsNotFound(err) || errors.Is(err, builtin.ErrNotServed) {
 		return obj, false, nil
@@ -108,11 +108,11 @@ func (o Objects[T]) List(ctx context.Context, namespace string) (all []T, err er
 // Recent returns the objects of a namespace from the cache, which may be a moment old. It does not read etcd,
 // and records no step.
 func (o Objects[T]) Recent(ctx context.Context, namespace string) (all []T, err error) {
-	return o.list(trace.Unrecorded(ctx), namespace, "0")
+	return o.list(trace.WithoutRecording(ctx), namespace, "0")
 }
 
 func (o Objects[T]) list(ctx context.Context, namespace, resourceVersion string) (all []T, err error) {
-	reading := o.asking(ctx, "list", "", namespace, "")
+	reading := o.requestContext(ctx, "list", "", namespace, "")
 	all, err = builtin.List[T](reading, o.kit.Storage(o.resource), &metainternalversion.ListOptions{ResourceVersion: resourceVersion})
 	if errors.Is(err, builtin.ErrNotServed) {
 		return nil, nil
@@ -158,7 +158,7 @@ func (o Objects[T]) Create(ctx context.Context, obj T) error {
 		namespace = obj.GetName() // as in a request of a client
 	}
 	ctx = request.WithUser(warning.WithWarningRecorder(own{ctx}, nil), apiServer)
-	ctx = o.asking(ctx, "create", "", namespace, obj.GetName())
+	ctx = o.requestContext(ctx, "create", "", namespace, obj.GetName())
 	ctx, validate, err := o.kit.Scope(o.resource).AdmitCreate(ctx, creater, namespace, obj.GetName(), owned, options)
 	if err != nil {
 		return err
@@ -206,9 +206,8 @@ func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, ch
 		}
 		return owned, err
 	}
-	ctx = o.asking(ctx, "update", "status", namespace, name)
-	_, _, err = updater.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	ctx = o.requestContext(ctx, "update", "status", namespace, name)
+	_, _, err = updater.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	switch {
 	case refused != nil:
 		return refused
@@ -221,8 +220,8 @@ func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, ch
 		fmt.Errorf("admission can't update the status of %s %s/%s: %w", o.resource.GroupResource(), namespace, name, err))
 }
 
-// asking returns the context of a request that the server makes. Errors name its resource.
-func (o Objects[T]) asking(ctx context.Context, verb, subresource, namespace, name string) context.Context {
+// requestContext returns the context of a request that the server makes. Errors name its resource.
+func (o Objects[T]) requestContext(ctx context.Context, verb, subresource, namespace, name string) context.Context {
 	ctx = request.WithNamespace(ctx, namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: o.resource.Group, APIVersion: o.resource.Version, Resource: o.resource.Resource,

@@ -24,6 +24,9 @@ type Plugin struct {
 	// When (optional) reports whether the plugin handles a write, as far as the write itself shows that,
 	// without reading other objects.
 	When func(admission.Attributes) bool
+	// ReadOnly says that the plugin changes no object that it gets. If all plugins that handle a delete are
+	// read-only, they get the stored object itself, and no copy.
+	ReadOnly bool
 	// Admit may change the object of a write or refuse it. Validate may refuse it, after all changes. Either
 	// may be nil.
 	Admit, Validate Func
@@ -44,8 +47,8 @@ type Write struct {
 	Step *trace.Step
 }
 
-// Refused returns the error that forbids the write.
-func (w Write) Refused(format string, args ...any) error {
+// Refusal returns the error that forbids the write.
+func (w Write) Refusal(format string, args ...any) error {
 	return admission.NewForbidden(w, fmt.Errorf(format, args...))
 }
 

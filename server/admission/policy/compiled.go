@@ -9,6 +9,7 @@ import (
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	registrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/kx-apiserver/kx/server/coverage"
 )
 
 // expression is an expression of a policy, with the types that it may return.
@@ -48,9 +51,9 @@ type validator struct {
 	err error
 }
 
-func compileValidating(p *registrationv1.ValidatingAdmissionPolicy) *validator {
+func compileValidating(p *registrationv1.ValidatingAdmissionPolicy, o coverage.Observer) *validator {
 	vars := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil, HasAuthorizer: true}
-	c, err := newCompiler(p.Spec.Variables, vars)
+	c, err := newCompiler(source{"ValidatingAdmissionPolicy", p.Name, o}, p.Spec.Variables, vars)
 	if err != nil {
 		return &validator{ignores: ignores(p.Spec.FailurePolicy), err: err}
 	}
@@ -79,21 +82,40 @@ func compileValidating(p *registrationv1.ValidatingAdmissionPolicy) *validator {
 // compiler compiles the expressions of one policy.
 type compiler struct {
 	*cel.CompositedCompiler
+	source
 }
 
-func newCompiler(variables []registrationv1.Variable, vars cel.OptionalVariableDeclarations) (compiler, error) {
+// source is a policy, with the observer of its expressions, or nil.
+type source struct {
+	kind, name string
+	observe    coverage.Observer
+}
+
+// report is called after each evaluation of an expression. It is nil if nobody observes it.
+type report func(context.Context, ref.Val, error)
+
+// report returns the report of the expression in a field.
+func (s source) report(format string, index int) report {
+	if s.observe == nil {
+		return nil
+	}
+	e := coverage.Expression{Kind: s.kind, Name: s.name, Path: fmt.Sprintf(format, index)}
+	return func(ctx context.Context, v ref.Val, err error) { s.observe(ctx, e, coverage.OutcomeOf(v, err)) }
+}
+
+func newCompiler(from source, variables []registrationv1.Variable, vars cel.OptionalVariableDeclarations) (compiler, error) {
 	composed, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
 		return compiler{}, err
 	}
 	plain := composed.Compiler
-	composed.Compiler = shownVariables{plain}
-	for _, v := range variables {
+	for i, v := range variables {
+		composed.Compiler = shownVariables{plain, from.report("spec.variables[%d].expression", i)}
 		one := &expression{text: v.Expression, types: []*celgo.Type{celgo.AnyType, celgo.DynType}, name: v.Name}
 		composed.CompileAndStoreVariable(one, vars, environment.StoredExpressions)
 	}
 	composed.Compiler = plain
-	return compiler{composed}, nil
+	return compiler{composed, from}, nil
 }
 
 // matcher compiles match conditions. It returns nil if there are none.

@@ -31,6 +31,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/match"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/coverage"
 )
 
 // mutator is a compiled mutating policy. An expression that does not compile fails when it is evaluated.
@@ -43,9 +44,9 @@ type mutator struct {
 	err error
 }
 
-func compileMutating(p *registrationv1.MutatingAdmissionPolicy) *mutator {
+func compileMutating(p *registrationv1.MutatingAdmissionPolicy, o coverage.Observer) *mutator {
 	vars := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil, HasAuthorizer: true}
-	c, err := newCompiler(p.Spec.Variables, vars)
+	c, err := newCompiler(source{"MutatingAdmissionPolicy", p.Name, o}, p.Spec.Variables, vars)
 	if err != nil {
 		return &mutator{err: err}
 	}
@@ -54,15 +55,17 @@ func compileMutating(p *registrationv1.MutatingAdmissionPolicy) *mutator {
 		again:   p.Spec.ReinvocationPolicy == registrationv1.IfNeededReinvocationPolicy,
 	}
 	vars.HasPatchTypes = true
-	for _, one := range p.Spec.Mutations {
+	for i, one := range p.Spec.Mutations {
 		switch {
 		case one.PatchType == registrationv1.PatchTypeJSONPatch && one.JSONPatch != nil:
 			m.patches = append(m.patches,
-				patch.NewJSONPatcher(c.mutation(&patch.JSONPatchCondition{Expression: one.JSONPatch.Expression}, vars)))
+				patch.NewJSONPatcher(c.mutation(&patch.JSONPatchCondition{Expression: one.JSONPatch.Expression}, vars,
+					c.report("spec.mutations[%d].jsonPatch.expression", i))))
 		case one.PatchType == registrationv1.PatchTypeApplyConfiguration && one.ApplyConfiguration != nil:
 			m.patches = append(m.patches,
 				patch.NewApplyConfigurationPatcher(
-					c.mutation(&patch.ApplyConfigurationCondition{Expression: one.ApplyConfiguration.Expression}, vars)))
+					c.mutation(&patch.ApplyConfigurationCondition{Expression: one.ApplyConfiguration.Expression}, vars,
+						c.report("spec.mutations[%d].applyConfiguration.expression", i))))
 		}
 	}
 	return m
@@ -76,10 +79,10 @@ type mutation struct {
 	repeated   func() *partsExpression
 }
 
-func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.MutatingEvaluator {
+func (c compiler) mutation(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations, r report) cel.MutatingEvaluator {
 	result := c.Compiler.CompileCELExpression(e, vars, environment.StoredExpressions)
 	if result.Program != nil {
-		result.Program = program{result.Program, 0}
+		result.Program = program{result.Program, 0, r}
 	}
 	again := sync.OnceValue(func() *partsExpression { return c.repeat(e.GetExpression(), vars) })
 	return &mutation{cel.NewMutatingEvaluator(result), c.CompositedCompiler, e, again}
@@ -171,7 +174,7 @@ func (p *Policies) mutateBy(ctx context.Context, w plugin.Write, all []*policy[*
 	}
 	w.Step.Why(policiesAsked, int64(asked), int64(len(all)))
 	for _, one := range invocations {
-		if !m.again.Wanted(one.key()) {
+		if !m.again.NeedsCall(one.key()) {
 			continue
 		}
 		if err := m.invoke(ctx, one); err != nil {
@@ -315,8 +318,8 @@ func (m *mutations) refusal() error {
 	return status
 }
 
-// as returns the object in a kind, with the changes of earlier policies.
-func (m *mutations) as(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
+// convert returns the object in a kind, with the changes of earlier policies.
+func (m *mutations) convert(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 	if m.present == nil || m.present.VersionedKind != kind {
 		if err := m.settle(); err != nil {
 			return nil, err
@@ -360,7 +363,7 @@ var (
 // invoke runs a policy, which changes the object.
 func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 	return m.do(ctx, one.name+"/"+one.binding.name, func(ctx context.Context, step *trace.Step) error {
-		object, err := m.as(one.kind)
+		object, err := m.convert(one.kind)
 		if err != nil {
 			return err
 		}
@@ -402,10 +405,10 @@ func (m *mutations) invoke(ctx context.Context, one *invocation) error {
 		step.After(object.VersionedObject.Object())
 		changed := !apiequality.Semantic.DeepEqual(before, object.VersionedObject.Object())
 		if changed {
-			m.again.Changed()
+			m.again.RecordChange()
 		}
 		if compiled.again {
-			m.again.Asked(one.key())
+			m.again.RecordCall(one.key())
 		}
 		switch {
 		case failed != nil:

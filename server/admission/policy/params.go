@@ -87,7 +87,7 @@ func (p Params) get(ctx context.Context, namespace, name string, add func(runtim
 	if !ok {
 		return fmt.Errorf("objects of %s cannot be read one by one", p.Resource.GroupResource())
 	}
-	obj, err := getter.Get(p.reading(ctx, "get", namespace, name), name, &metav1.GetOptions{})
+	obj, err := getter.Get(p.readContext(ctx, "get", namespace, name), name, &metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -110,15 +110,15 @@ func (p Params) list(ctx context.Context, namespace string, s *metav1.LabelSelec
 	if err != nil {
 		return err
 	}
-	list, err := lister.List(p.reading(ctx, "list", namespace, ""), &metainternalversion.ListOptions{LabelSelector: selector})
+	list, err := lister.List(p.readContext(ctx, "list", namespace, ""), &metainternalversion.ListOptions{LabelSelector: selector})
 	if err != nil {
 		return err
 	}
 	return object.Each(ctx, list, add)
 }
 
-// reading returns the context of a read. Errors name its resource.
-func (p Params) reading(ctx context.Context, verb, namespace, name string) context.Context {
+// readContext returns the context of a read. Errors name its resource.
+func (p Params) readContext(ctx context.Context, verb, namespace, name string) context.Context {
 	ctx = request.WithNamespace(ctx, namespace)
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: p.Resource.Group, APIVersion: p.Resource.Version, Resource: p.Resource.Resource,

@@ -93,7 +93,7 @@ func (c compiler) environment(vars cel.OptionalVariableDeclarations) (*celgo.Env
 // the end of their path.
 func partsOf(whole *ast.AST) []part {
 	v := &partVisitor{info: whole.SourceInfo(), seen: map[string]bool{}}
-	v.within(whole.Expr())
+	v.addParts(whole.Expr())
 	return v.parts
 }
 
@@ -112,11 +112,11 @@ func (v *partVisitor) visit(e ast.Expr) {
 			v.parts = append(v.parts, part{e.ID(), text})
 		}
 	}
-	v.within(e)
+	v.addParts(e)
 }
 
-// within adds the parts within an expression. The body of a loop is left out: it has a value for each item.
-func (v *partVisitor) within(e ast.Expr) {
+// addParts adds the parts within an expression. The body of a loop is left out: it has a value for each item.
+func (v *partVisitor) addParts(e ast.Expr) {
 	switch e.Kind() {
 	case ast.SelectKind:
 		v.path(e.AsSelect().Operand())
@@ -155,7 +155,7 @@ func (v *partVisitor) within(e ast.Expr) {
 func (v *partVisitor) path(e ast.Expr) {
 	switch {
 	case e.Kind() == ast.SelectKind, e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Index:
-		v.within(e)
+		v.addParts(e)
 	case e.Kind() == ast.CallKind:
 		v.visit(e)
 	}
@@ -173,7 +173,7 @@ func (r *record) showParts(all []evaluation) {
 	if len(all) == 0 {
 		return
 	}
-	r.step.Later(func() {
+	r.step.AfterResponse(func() {
 		for i := range all {
 			_ = r.repeat(&all[i])
 		}
@@ -238,11 +238,11 @@ func (r *record) part(v ref.Val) string {
 	case traits.Mapper:
 		return "map of " + fmt.Sprint(v.Size().Value())
 	case types.String:
-		text = quoted(string(v))
+		text = quoteShort(string(v))
 	case *types.Err:
-		return "error: " + r.shown(v.Error())
+		return "error: " + r.maskText(v.Error())
 	default:
 		return r.value(v)
 	}
-	return r.shown(text)
+	return r.maskText(text)
 }

@@ -76,7 +76,7 @@ func outcomeOf(v ref.Val) string {
 // same. An expression without outcome has none then either.
 func TestRepeated(t *testing.T) {
 	vars := cel.OptionalVariableDeclarations{HasParams: true, HasAuthorizer: true}
-	c, err := newCompiler(asked, vars)
+	c, err := newCompiler(source{}, asked, vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,8 +88,8 @@ func TestRepeated(t *testing.T) {
 	mutating := vars
 	mutating.HasPatchTypes = true
 	changes := []*mutationCase{
-		{c.mutation(&patch.ApplyConfigurationCondition{Expression: "Object{metadata: Object.metadata{labels: {'size': string(object.spec.replicas * 2)}}}"}, mutating).(*mutation)},
-		{c.mutation(&patch.JSONPatchCondition{Expression: "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'), value: object.metadata.name}]"}, mutating).(*mutation)},
+		{c.mutation(&patch.ApplyConfigurationCondition{Expression: "Object{metadata: Object.metadata{labels: {'size': string(object.spec.replicas * 2)}}}"}, mutating, nil).(*mutation)},
+		{c.mutation(&patch.JSONPatchCondition{Expression: "[JSONPatch{op: 'add', path: '/metadata/labels/' + jsonpatch.escapeKey('a/b'), value: object.metadata.name}]"}, mutating, nil).(*mutation)},
 	}
 	j, ctx := recording(t)
 	_, step := trace.Start(ctx, steps.HandlerPolicy, "repeated")
@@ -223,7 +223,7 @@ func TestParts(t *testing.T) {
 			"variables.names.size() == 1 = true", "variables.names.size() = 1", "variables.names = list of 1",
 		}},
 	} {
-		c, err := newCompiler(asked, vars)
+		c, err := newCompiler(source{}, asked, vars)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,12 +18,15 @@ import (
 	"github.com/kx-apiserver/kx/server/admission/mirror"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/coverage"
 )
 
 // Config holds what policies need from the server.
 type Config struct {
 	Namespace  match.ReadNamespace
 	Authorizer authorizer.UnconditionalAuthorizer
+	// Observe (optional) is called after each evaluation of an expression.
+	Observe coverage.Observer
 }
 
 // Policies holds the policies of one server.
@@ -50,14 +53,15 @@ func (p *Policies) Initialize(ofKind func(schema.GroupVersionKind) (Params, bool
 func (p *Policies) Follow(k *mirror.Keeper) error {
 	p.keeper = k
 	return errors.Join(
-		follow(k, &p.mutating, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", mutatingPolicy, mutatingBinding),
-		follow(k, &p.validating, "validatingadmissionpolicies", "validatingadmissionpolicybindings", validatingPolicy, validatingBinding))
+		follow(k, &p.mutating, "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", p.mutatingPolicy, mutatingBinding),
+		follow(k, &p.validating, "validatingadmissionpolicies", "validatingadmissionpolicybindings", p.validatingPolicy, validatingBinding))
 }
 
 // Mutating returns the plugin MutatingAdmissionPolicy. It skips deletes, which change no object.
 func (p *Policies) Mutating() plugin.Plugin {
 	return plugin.Plugin{
-		Operations: []admission.Operation{admission.Create, admission.Update, admission.Connect}, When: p.mutating.when, Admit: p.mutate,
+		Operations: []admission.Operation{admission.Create, admission.Update, admission.Connect},
+		When:       p.mutating.mayMatch, Admit: p.mutate,
 	}
 }
 
@@ -65,7 +69,7 @@ func (p *Policies) Mutating() plugin.Plugin {
 func (p *Policies) Validating() plugin.Plugin {
 	return plugin.Plugin{
 		Operations: []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect},
-		When:       p.validating.when, Validate: p.validate,
+		When:       p.validating.mayMatch, Validate: p.validate,
 	}
 }
 
@@ -104,8 +108,8 @@ type apiPolicies[E any] struct {
 	unreadable []string
 }
 
-// when reports whether a policy may match a write. Until all policies are known, the answer is yes.
-func (s *set[E]) when(a admission.Attributes) bool {
+// mayMatch reports whether a policy may match a write. Until all policies are known, the answer is yes.
+func (s *set[E]) mayMatch(a admission.Attributes) bool {
 	if static := s.static.Load(); static != nil && len(*static) > 0 {
 		return !match.Exempt(a)
 	}
@@ -144,8 +148,8 @@ func (s *set[E]) all(ctx context.Context, k *mirror.Keeper, a admission.Attribut
 	return slices.Concat(all, api.all), nil
 }
 
-// together returns the policies that have bindings, in the order of their names.
-func together[E any](policies map[string]policy[E], bindings map[string][]*binding) []*policy[E] {
+// boundPolicies returns the policies that have bindings, in the order of their names.
+func boundPolicies[E any](policies map[string]policy[E], bindings map[string][]*binding) []*policy[E] {
 	all := []*policy[E]{}
 	for name, one := range policies {
 		if one.bindings = bindings[name]; len(one.bindings) > 0 {
@@ -164,7 +168,7 @@ func follow[P, B builtin.Object, E any](k *mirror.Keeper, s *set[E], policies, b
 	objects := map[string]P{}
 	var lostPolicies, lostBindings []string
 	changed := func() {
-		s.api.Store(&apiPolicies[E]{all: together(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
+		s.api.Store(&apiPolicies[E]{all: boundPolicies(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
 	}
 	return errors.Join(
 		mirror.Follow(k, registrationv1.Resource(policies), func(all []P, unreadable []string) {
@@ -196,10 +200,11 @@ func byPolicy[B builtin.Object](all []B, of func(B) *binding) map[string][]*bind
 	return bound
 }
 
-func mutatingPolicy(p *registrationv1.MutatingAdmissionPolicy) policy[*mutator] {
+func (p *Policies) mutatingPolicy(obj *registrationv1.MutatingAdmissionPolicy) policy[*mutator] {
 	return policy[*mutator]{
-		name: p.Name, about: newSelection(p.Spec.MatchConstraints), paramKind: p.Spec.ParamKind, ignores: ignores(p.Spec.FailurePolicy),
-		evaluator: sync.OnceValue(func() *mutator { return compileMutating(p) }),
+		name: obj.Name, about: newSelection(obj.Spec.MatchConstraints), paramKind: obj.Spec.ParamKind,
+		ignores:   ignores(obj.Spec.FailurePolicy),
+		evaluator: sync.OnceValue(func() *mutator { return compileMutating(obj, p.config.Observe) }),
 	}
 }
 
@@ -211,10 +216,11 @@ func mutatingBinding(b *registrationv1.MutatingAdmissionPolicyBinding) *binding 
 	return made
 }
 
-func validatingPolicy(p *registrationv1.ValidatingAdmissionPolicy) policy[*validator] {
+func (p *Policies) validatingPolicy(obj *registrationv1.ValidatingAdmissionPolicy) policy[*validator] {
 	return policy[*validator]{
-		name: p.Name, about: newSelection(p.Spec.MatchConstraints), paramKind: p.Spec.ParamKind, ignores: ignores(p.Spec.FailurePolicy),
-		evaluator: sync.OnceValue(func() *validator { return compileValidating(p) }),
+		name: obj.Name, about: newSelection(obj.Spec.MatchConstraints), paramKind: obj.Spec.ParamKind,
+		ignores:   ignores(obj.Spec.FailurePolicy),
+		evaluator: sync.OnceValue(func() *validator { return compileValidating(obj, p.config.Observe) }),
 	}
 }
 

@@ -56,8 +56,8 @@ func withRecord(ctx context.Context, step *trace.Step, masked bool) (context.Con
 	return context.WithValue(ctx, recordKey{}, r), r
 }
 
-// shown masks a text that may quote objects.
-func (r *record) shown(text string) string {
+// maskText masks a text that may quote objects.
+func (r *record) maskText(text string) string {
 	if r.masked {
 		return mask.Masked
 	}
@@ -80,7 +80,7 @@ func (r *record) line(what string, e cel.ExpressionAccessor, v ref.Val, err erro
 	outcome := "not reached"
 	switch {
 	case err != nil:
-		outcome = "error: " + r.shown(err.Error())
+		outcome = "error: " + r.maskText(err.Error())
 	case v != nil:
 		outcome = r.value(v)
 	}
@@ -96,7 +96,7 @@ func (r *record) variable(e cel.ExpressionAccessor, v ref.Val, err error, cost i
 	}
 	outcome := ""
 	if err != nil {
-		outcome = "error: " + r.shown(err.Error())
+		outcome = "error: " + r.maskText(err.Error())
 	} else {
 		outcome = r.part(v)
 	}
@@ -135,8 +135,8 @@ func (r *record) first() string {
 	return r.condition
 }
 
-// quoted quotes a string and cuts a long one.
-func quoted(text string) string {
+// quoteShort quotes a string and cuts a long one.
+func quoteShort(text string) string {
 	if len(text) > mostPartText {
 		return strconv.Quote(text[:mostPartText]) + "…"
 	}
@@ -149,7 +149,7 @@ func (r *record) value(v ref.Val) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case string:
-		return r.shown(quoted(v))
+		return r.maskText(quoteShort(v))
 	}
 	return v.Type().TypeName()
 }
@@ -164,6 +164,9 @@ type evaluator struct {
 	repeated []func() *partsExpression
 }
 
+// fields are the fields of conditions that can be observed, by what these are.
+var fields = map[string]string{"validation": "spec.validations[%d].expression", "condition": "spec.matchConditions[%d].expression"}
+
 // conditions compiles expressions. all may contain nils.
 func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 	results, again := make([]cel.CompilationResult, len(all)), make([]func() *partsExpression, len(all))
@@ -173,7 +176,11 @@ func (c compiler) conditions(what string, all []cel.ExpressionAccessor, vars cel
 		}
 		results[i] = c.Compiler.CompileCELExpression(one, vars, environment.StoredExpressions)
 		if results[i].Program != nil {
-			results[i].Program = program{results[i].Program, i}
+			var r report
+			if field, ok := fields[what]; ok {
+				r = c.report(field, i)
+			}
+			results[i].Program = program{results[i].Program, i, r}
 			again[i] = sync.OnceValue(func() *partsExpression { return c.repeat(one.GetExpression(), vars) })
 		}
 	}
@@ -214,14 +221,17 @@ func (e *evaluator) ForInput(ctx context.Context, a *admission.VersionedAttribut
 	return results, left, err
 }
 
-// shownVariables compiles variables so that their values are recorded.
-type shownVariables struct{ cel.Compiler }
+// shownVariables compiles variables so that their values are recorded, and reported if there is a report.
+type shownVariables struct {
+	cel.Compiler
+	report report
+}
 
 func (c shownVariables) CompileCELExpression(e cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations,
 	mode environment.Type) cel.CompilationResult {
 	result := c.Compiler.CompileCELExpression(e, vars, mode)
 	if result.Program != nil {
-		result.Program = variable{result.Program, e}
+		result.Program = variable{result.Program, e, c.report}
 	}
 	return result
 }
@@ -230,10 +240,14 @@ func (c shownVariables) CompileCELExpression(e cel.ExpressionAccessor, vars cel.
 type variable struct {
 	celgo.Program
 	expression cel.ExpressionAccessor
+	report     report
 }
 
 func (v variable) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.EvalDetails, error) {
 	value, details, err := v.Program.ContextEval(ctx, input)
+	if v.report != nil {
+		v.report(ctx, value, err)
+	}
 	if r, ok := ctx.Value(recordKey{}).(*record); ok {
 		r.variable(v.expression, value, err, costOf(details))
 	}
@@ -268,7 +282,8 @@ func (c *counter) GetAndResetCost() int64 {
 // program is a compiled expression that knows its index.
 type program struct {
 	celgo.Program
-	index int
+	index  int
+	report report
 }
 
 func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.EvalDetails, error) {
@@ -277,6 +292,9 @@ func (p program) ContextEval(ctx context.Context, input any) (ref.Val, *celgo.Ev
 		counted.present = p.index
 	}
 	v, details, err := p.Program.ContextEval(ctx, input)
+	if p.report != nil {
+		p.report(ctx, v, err)
+	}
 	if ok {
 		o := &counted.outcomes[p.index]
 		o.value, o.err, o.input = v, err, input

@@ -124,8 +124,8 @@ func (v *visit) namespaceObject(ctx context.Context) (*corev1.Namespace, error) 
 	return v.readNamespace(ctx, name)
 }
 
-// in returns the objects of the write in a kind.
-func (v *visit) in(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
+// convert returns the objects of the write in a kind.
+func (v *visit) convert(kind schema.GroupVersionKind) (_ *admission.VersionedAttributes, err error) {
 	if v.kinds[kind] == nil {
 		v.kinds[kind], err = match.ConvertObjects(v.w.Attributes, kind, v.w.Objects)
 	}

@@ -32,7 +32,7 @@ func dirOf(data []byte, load func(io.Reader) (config.PolicyConfig, error)) (stri
 func (p *Policies) TakeMutating(_ context.Context, files []reload.File, _ string) error {
 	policies, bindings, err := manifest.MutatingPolicies(files)
 	if err == nil {
-		take(&p.mutating, policies, bindings, mutatingPolicy, mutatingBinding)
+		take(&p.mutating, policies, bindings, p.mutatingPolicy, mutatingBinding)
 	}
 	return err
 }
@@ -41,7 +41,7 @@ func (p *Policies) TakeMutating(_ context.Context, files []reload.File, _ string
 func (p *Policies) TakeValidating(_ context.Context, files []reload.File, _ string) error {
 	policies, bindings, err := manifest.ValidatingPolicies(files)
 	if err == nil {
-		take(&p.validating, policies, bindings, validatingPolicy, validatingBinding)
+		take(&p.validating, policies, bindings, p.validatingPolicy, validatingBinding)
 	}
 	return err
 }
@@ -51,6 +51,6 @@ func take[P, B builtin.Object, E any](into *set[E], policies []P, bindings []B, 
 	for _, obj := range policies {
 		known[obj.GetName()] = ofPolicy(obj)
 	}
-	all := together(known, byPolicy(bindings, ofBinding))
+	all := boundPolicies(known, byPolicy(bindings, ofBinding))
 	into.static.Store(&all)
 }

@@ -32,9 +32,9 @@ func NewTrial(c Config, ofKind func(schema.GroupVersionKind) (Params, bool), obj
 	for _, obj := range objects {
 		switch obj := obj.(type) {
 		case *registrationv1.MutatingAdmissionPolicy:
-			t.mutating = append(t.mutating, new(mutatingPolicy(obj)))
+			t.mutating = append(t.mutating, new(t.policies.mutatingPolicy(obj)))
 		case *registrationv1.ValidatingAdmissionPolicy:
-			t.validating = append(t.validating, new(validatingPolicy(obj)))
+			t.validating = append(t.validating, new(t.policies.validatingPolicy(obj)))
 		case *registrationv1.MutatingAdmissionPolicyBinding:
 			mutating = append(mutating, mutatingBinding(obj))
 		case *registrationv1.ValidatingAdmissionPolicyBinding:
@@ -114,8 +114,8 @@ func (t *Trial) Validate(ctx context.Context, a admission.Attributes, o admissio
 	return out
 }
 
-// About reports whether any policy of the trial has a rule for this operation.
-func (t *Trial) About(operation admission.Operation) bool {
+// Covers reports whether any policy of the trial has a rule for this operation.
+func (t *Trial) Covers(operation admission.Operation) bool {
 	return slices.ContainsFunc(t.mutating, func(p *policy[*mutator]) bool { return p.about.names(operation) }) ||
 		slices.ContainsFunc(t.validating, func(p *policy[*validator]) bool { return p.about.names(operation) })
 }

@@ -45,6 +45,8 @@ type validation struct {
 	refused error
 	// failures are written to the audit log.
 	failures []failureRecord
+	// notes are the audit annotations of the current policy, by key.
+	notes map[string][]string
 	// tell (optional) is called with each failed validation.
 	tell func(*failureRecord)
 }
@@ -100,16 +102,16 @@ func (v *validation) policy(ctx context.Context, one *policy[*validator], as tar
 			return v.unusable(ctx, step, one, nil, problem)
 		}))
 	}
-	notes := map[string][]string{}
+	v.notes = map[string][]string{}
 	for _, b := range one.bindings {
 		err := v.heard(evaluate(ctx, one.name+"/"+b.name, func(ctx context.Context, step *trace.Step) error {
-			return v.binding(ctx, step, one, b, as, params, notes)
+			return v.binding(ctx, step, one, b, as, params)
 		}))
 		if err != nil {
 			return err
 		}
 	}
-	for key, values := range notes {
+	for key, values := range v.notes {
 		// A key that exists already keeps its value, as in a Kubernetes API server.
 		_ = v.w.AddAnnotation(one.name+"/"+key, strings.Join(values, ", "))
 	}
@@ -194,8 +196,9 @@ var (
 )
 
 // binding evaluates a policy for one of its bindings, with all its params.
-func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params,
-	notes map[string][]string) (denied error) {
+func (v *validation) binding(
+	ctx context.Context, step *trace.Step, one *policy[*validator], b *binding, as target, from Params,
+) (denied error) {
 	about, err := v.bound(ctx, step, b)
 	if err != nil {
 		return v.unusable(ctx, step, one, b, err)
@@ -211,7 +214,7 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 		step.Why(policyWithoutParams)
 		return nil
 	}
-	object, err := v.in(as.kind)
+	object, err := v.convert(as.kind)
 	if err != nil {
 		return v.unusable(ctx, step, one, b, fmt.Errorf("failed to convert object version: %w", err))
 	}
@@ -240,7 +243,7 @@ func (v *validation) binding(ctx context.Context, step *trace.Step, one *policy[
 			}
 		}
 		for i := range found.notes {
-			if err := v.note(ctx, by, &found.notes[i], notes); err != nil && denied == nil {
+			if err := v.note(ctx, by, &found.notes[i]); err != nil && denied == nil {
 				denied = err
 			}
 		}
@@ -334,7 +337,7 @@ func (d *decision) kind() celmetrics.ValidationErrorType {
 }
 
 // note adds an annotation for the audit log. The error is the refusal, if its evaluation failed.
-func (v *validation) note(ctx context.Context, by author, n *note, notes map[string][]string) error {
+func (v *validation) note(ctx context.Context, by author, n *note) error {
 	if n.problem != "" {
 		d := &decision{fails: true, failed: true, message: n.problem}
 		celmetrics.Metrics.ObserveRejection(ctx, n.elapsed, by.policy, by.binding, d.kind())
@@ -342,8 +345,8 @@ func (v *validation) note(ctx context.Context, by author, n *note, notes map[str
 	}
 	value := by.quiet(n.value)
 	value = value[:min(len(value), mostAnnotationBytes)]
-	if !slices.Contains(notes[n.key], value) {
-		notes[n.key] = append(notes[n.key], value)
+	if !slices.Contains(v.notes[n.key], value) {
+		v.notes[n.key] = append(v.notes[n.key], value)
 	}
 	return nil
 }

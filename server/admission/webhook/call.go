@@ -65,8 +65,8 @@ type call struct {
 // anything.
 type change func(step *trace.Step, answer *admissionv1.AdmissionResponse) (operations int, changed bool, err error)
 
-// judged returns the object that the webhook judges: for a delete, the old one.
-func (c *call) judged() runtime.Object {
+// judgedObject returns the object that the webhook judges: for a delete, the old one.
+func (c *call) judgedObject() runtime.Object {
 	if obj := c.of.VersionedObject.Object(); obj != nil {
 		return obj
 	}
@@ -112,7 +112,7 @@ func (w *Webhooks) do(ctx context.Context, c *call, apply change) (changed bool,
 	if c.equivalent {
 		step.Text("as", c.kind.String())
 	}
-	step.Before(c.judged())
+	step.Before(c.judgedObject())
 	step.Why(webhookAsked, c.rule)
 	start := time.Now()
 	operations := 0
@@ -217,7 +217,7 @@ func (w *Webhooks) ask(ctx context.Context, step *trace.Step, c *call) (*admissi
 	step.Text("url", mask.URI(post.URL().String()))
 	step.Text("uid", string(uid))
 	showReview(step, review)
-	ctx, exchange := kxwebhook.Observe(ctx)
+	ctx, exchange := kxwebhook.Observe(ctx, step)
 	c.side.track(ctx, func() { err = post.Do(ctx).Into(response) })
 	record(step, exchange)
 	if err != nil {
@@ -263,15 +263,15 @@ func (c *call) pass(ctx context.Context, step *trace.Step, answer *admissionv1.A
 	}
 	for _, text := range answer.Warnings {
 		warning.AddWarning(ctx, "", text)
-		step.Text("warning", shown(step, text))
+		step.Text("warning", maskText(step, text))
 	}
 	if answer.Result != nil && answer.Result.Message != "" {
-		step.Text("message", shown(step, answer.Result.Message))
+		step.Text("message", maskText(step, answer.Result.Message))
 	}
 }
 
-// shown masks a webhook's text, which may quote the object.
-func shown(step *trace.Step, text string) string {
+// maskText masks a webhook's text, which may quote the object.
+func maskText(step *trace.Step, text string) string {
 	if step.Confidential() {
 		return mask.Masked
 	}

@@ -56,7 +56,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 			return err
 		}
 		// The second round calls no webhook for the first time.
-		if m == nil || !again.Wanted(hook.GetUID()) {
+		if m == nil || !again.NeedsCall(hook.GetUID()) {
 			continue
 		}
 		c := &call{ruleMatch: m, side: mutatingSide, round: again.Round(), index: i}
@@ -67,7 +67,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 			return c.apply(step, answer, a.Objects)
 		})
 		if changed {
-			again.Changed()
+			again.RecordChange()
 		}
 		if err != nil {
 			return err
@@ -76,7 +76,7 @@ func (w *Webhooks) mutate(ctx context.Context, a plugin.Write) (err error) {
 			asked++
 			mutating, _ := hook.GetMutatingWebhook()
 			if policy := mutating.ReinvocationPolicy; policy != nil && *policy == registrationv1.IfNeededReinvocationPolicy {
-				again.Asked(hook.GetUID())
+				again.RecordCall(hook.GetUID())
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (c *call) apply(step *trace.Step, answer *admissionv1.AdmissionResponse,
 			webhookerrors.ToStatusErr(c.hook.GetName(), answer.Result))
 	}
 	show(step, patch)
-	after, err := patched(before, patch, c.of.VersionedKind, o)
+	after, err := applyPatch(before, patch, c.of.VersionedKind, o)
 	if err != nil {
 		return 0, false, apierrors.NewInternalError(err)
 	}
@@ -196,8 +196,8 @@ func (c *call) apply(step *trace.Step, answer *admissionv1.AdmissionResponse,
 	return len(patch), changed, nil
 }
 
-// patched applies a patch and returns a new object.
-func patched(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersionKind,
+// applyPatch applies a patch and returns a new object.
+func applyPatch(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersionKind,
 	o admission.ObjectInterfaces) (out runtime.Object, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library dereferences values that an operation does not have
@@ -244,7 +244,7 @@ func show(step *trace.Step, patch jsonpatch.Patch) {
 			text += " from " + from
 		}
 		if value := operation["value"]; value != nil && step.Objects() {
-			text += " " + shown(step, string((*value)[:min(len(*value), mostValue)]))
+			text += " " + maskText(step, string((*value)[:min(len(*value), mostValue)]))
 		}
 		step.Text("patch", text)
 	}

@@ -138,18 +138,18 @@ func follow[C comparable](hooks *atomic.Pointer[apiWebhooks], of func(C) []libra
 
 // Mutating returns the plugin MutatingAdmissionWebhook.
 func (w *Webhooks) Mutating() plugin.Plugin {
-	return plugin.Plugin{Operations: allOperations, When: w.when(&w.mutating), Admit: w.mutate}
+	return plugin.Plugin{Operations: allOperations, When: w.mayMatch(&w.mutating), Admit: w.mutate}
 }
 
 // Validating returns the plugin ValidatingAdmissionWebhook.
 func (w *Webhooks) Validating() plugin.Plugin {
-	return plugin.Plugin{Operations: allOperations, When: w.when(&w.validating), Validate: w.validate}
+	return plugin.Plugin{Operations: allOperations, When: w.mayMatch(&w.validating), Validate: w.validate}
 }
 
 var allOperations = []admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
 
-// when reports whether a webhook may match a write. Until all configurations are known, the answer is yes.
-func (w *Webhooks) when(h *hooks) func(admission.Attributes) bool {
+// mayMatch reports whether a webhook may match a write. Until all configurations are known, the answer is yes.
+func (w *Webhooks) mayMatch(h *hooks) func(admission.Attributes) bool {
 	return func(a admission.Attributes) bool {
 		if static := h.static.Load(); static != nil && len(*static) > 0 {
 			return !match.Exempt(a)

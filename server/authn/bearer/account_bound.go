@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-jose/go-jose/v4/jwt"
@@ -54,12 +55,12 @@ func boundAccount(ctx context.Context, o *Reader, _ string, public *jwt.Claims,
 		CredentialID: jti.CredentialIDForJTI(public.ID),
 	}
 	if ref := claims.Secret; ref != nil {
-		if err := checkBound[*corev1.Secret](ctx, o, "secrets", "secret", claims.Namespace, ref, now); err != nil {
+		if err := checkBound[*corev1.Secret](ctx, o, "secrets", claims.Namespace, ref, now); err != nil {
 			return nil, err
 		}
 	}
 	if ref := claims.Pod; ref != nil {
-		if err := checkBound[*corev1.Pod](ctx, o, "pods", "pod", claims.Namespace, ref, now); err != nil {
+		if err := checkBound[*corev1.Pod](ctx, o, "pods", claims.Namespace, ref, now); err != nil {
 			return nil, err
 		}
 		info.PodName, info.PodUID = ref.Name, ref.UID
@@ -67,7 +68,7 @@ func boundAccount(ctx context.Context, o *Reader, _ string, public *jwt.Claims,
 	if ref := claims.Node; ref != nil {
 		// If the token is bound to a pod, the node is only the one that the pod runs on.
 		if claims.Pod == nil {
-			if err := checkBound[*corev1.Node](ctx, o, "nodes", "node", "", ref, now); err != nil {
+			if err := checkBound[*corev1.Node](ctx, o, "nodes", "", ref, now); err != nil {
 				return nil, err
 			}
 		}
@@ -100,12 +101,13 @@ func checkTimes(public *jwt.Claims, now time.Time) error {
 func checkBound[T interface {
 	runtime.Object
 	metav1.Object
-}](ctx context.Context, o *Reader, resource, kind, namespace string, ref *serviceaccount.Ref, now time.Time) error {
+}](ctx context.Context, o *Reader, resource, namespace string, ref *serviceaccount.Ref, now time.Time) error {
 	object, err := getObject[T](ctx, o, resource, namespace, ref.Name)
 	switch {
 	case err != nil:
 		return errInvalidated
 	case string(object.GetUID()) != ref.UID:
+		kind := strings.TrimSuffix(resource, "s")
 		return fmt.Errorf("%s UID (%s) does not match service account %s ref claim (%s)", kind, object.GetUID(), kind, ref.UID)
 	case isGone(object, now):
 		return errInvalidated

@@ -50,7 +50,7 @@ func legacyAccount(ctx context.Context, o *Reader, token string, public *jwt.Cla
 	}
 	// Note the use of a token even if the label makes it invalid: before they remove the label, users look when it was
 	// used.
-	o.Used(ctx, secret)
+	o.noteUse(ctx, secret)
 	if secret.Labels[invalidSinceLabel] != "" {
 		audit.AddAuditAnnotation(ctx, "authentication.k8s.io/legacy-token-invalidated", secret.Name+"/"+secret.Namespace)
 		return nil, fmt.Errorf(

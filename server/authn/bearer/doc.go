@@ -33,5 +33,5 @@
 //
 //  1. Objects are read from the storages for each request; nothing is cached. Until the storages are set, no object is
 //     found.
-//  2. Neither a [Doubt] nor an error contains a part of a token that must stay secret.
+//  2. Neither a [Rejection] nor an error contains a part of a token that must stay secret.
 package bearer

@@ -27,8 +27,8 @@ func (o *Reader) Initialize(storages map[schema.GroupVersionResource]rest.Storag
 	o.storages, o.used = storages, used
 }
 
-// Used notes that a request has shown the token of a secret.
-func (o *Reader) Used(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
+// noteUse notes that a request has shown the token of a secret.
+func (o *Reader) noteUse(ctx context.Context, secret *corev1.Secret) { o.used(ctx, secret) }
 
 // getObject reads the current state of an object in the core group.
 func getObject[T runtime.Object](ctx context.Context, o *Reader, resource, namespace, name string) (obj T, err error) {

@@ -2,7 +2,8 @@
 //
 // In come an AuthenticationConfiguration, as a file or as the flags --oidc-*, and tokens. Out goes the user that the
 // claims of a token map to, with the issuer; an error of the library, if the token is of a known issuer and invalid; or
-// a doubt, if its issuer is unknown. The configuration's part about requests without credentials goes to package authn.
+// a rejection, if its issuer is unknown. The configuration's part about requests without credentials goes to package
+// authn.
 //
 // # Invariants
 //

@@ -76,8 +76,8 @@ func newGeneration(
 			g.cancel()
 			return nil, fmt.Errorf("jwt[%d]: %w", i, err)
 		}
-		go refresh(ctx, a, forged(one.Issuer.URL, algorithms), cmp.Or(c.KeysFor, keysFor))
-		all = append(all, named(a, one.Issuer.URL, a.HealthCheck))
+		go refresh(ctx, a, forgeToken(one.Issuer.URL, algorithms), cmp.Or(c.KeysFor, keysFor))
+		all = append(all, nameIssuer(a, one.Issuer.URL, a.HealthCheck))
 		g.urls.Insert(one.Issuer.URL)
 		g.checks = append(g.checks, a.HealthCheck)
 	}
@@ -110,8 +110,8 @@ func refresh(ctx context.Context, next authenticator.Token, token string, every 
 	}
 }
 
-// forged returns a token of an issuer that names a key which the issuer does not have.
-func forged(issuer string, algorithms []string) string {
+// forgeToken returns a token of an issuer that names a key which the issuer does not have.
+func forgeToken(issuer string, algorithms []string) string {
 	algorithm := "RS256" // the library's own
 	if len(algorithms) > 0 {
 		algorithm = algorithms[0]
@@ -146,14 +146,14 @@ var (
 		"令牌自称由 {issuer:quote} 签发，但检查没有通过")
 )
 
-// named adds the issuer to the answers and errors of its authenticator.
-func named(next authenticator.Token, issuer string, check func() error) authenticator.Token {
+// nameIssuer adds the issuer to the answers and errors of its authenticator.
+func nameIssuer(next authenticator.Token, issuer string, check func() error) authenticator.Token {
 	return authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 		answer, ok, err := next.AuthenticateToken(ctx, token)
 		if err != nil {
-			why := bearer.NewDoubt(tokenOfIssuerWrong, issuer)
+			why := bearer.NewRejection(tokenOfIssuerWrong, issuer)
 			if away := check(); away != nil {
-				why = bearer.NewDoubt(issuerAway, away.Error())
+				why = bearer.NewRejection(issuerAway, away.Error())
 			}
 			return nil, false, utilerrors.NewAggregate([]error{err, why})
 		}
@@ -168,8 +168,8 @@ var issuerUnknown = trace.Because("issuer-unknown",
 	"the token names the issuer {issuer:quote}, and that is none whom the server believes",
 	"令牌写明的签发者是 {issuer:quote}，服务不信任这个签发者")
 
-// unheardOf returns a doubt about a token of an unknown issuer. It returns nil for a token of a service account, or one
-// that is no JSON Web Token.
+// unheardOf returns a rejection for a token of an unknown issuer. It returns nil for a token of a service account, or
+// one that is no JSON Web Token.
 func unheardOf(token string, ours []string) error {
 	parts := strings.SplitN(token, ".", 4)
 	if len(parts) != 3 {
@@ -185,5 +185,5 @@ func unheardOf(token string, ours []string) error {
 	if json.Unmarshal(payload, &claims) != nil || claims.Issuer == nil || sets.New(ours...).Has(*claims.Issuer) {
 		return nil
 	}
-	return bearer.NewDoubt(issuerUnknown, *claims.Issuer)
+	return bearer.NewRejection(issuerUnknown, *claims.Issuer)
 }

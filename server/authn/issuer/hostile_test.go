@@ -158,14 +158,14 @@ func TestDocumentsThatLie(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var doubts []*bearer.Doubt
+			var rejections []*bearer.Rejection
 			until(t, "the issuer is asked", func() bool {
 				_, _, err := i.AuthenticateToken(t.Context(), l.token(t, `{"alg":"ES256","kid":"one"}`, l.payload("")))
-				doubts, _ = bearer.SplitDoubts(err)
-				return len(doubts) == 1 && !strings.Contains(doubts[0].Text, "is not initialized")
+				rejections, _ = bearer.SplitRejections(err)
+				return len(rejections) == 1 && !strings.Contains(rejections[0].Text, "is not initialized")
 			})
-			text := doubts[0].Text
-			if doubts[0].Why != issuerAway || !strings.Contains(text, c.want) || strings.Contains(text, "hidden words") || len(text) > 1000 {
+			text := rejections[0].Text
+			if rejections[0].Why != issuerAway || !strings.Contains(text, c.want) || strings.Contains(text, "hidden words") || len(text) > 1000 {
 				t.Errorf("%d bytes: %.300s, want %s", len(text), text, c.want)
 			}
 		})

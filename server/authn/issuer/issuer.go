@@ -45,7 +45,7 @@ type Issuers struct {
 	current  atomic.Pointer[generation]
 	// reload is nil without a file.
 	reload *reload.Keeper
-	next   wanted
+	next   pendingIssuers
 	// anonymous is the file's setting for requests without credentials, nil if it has none. A reload does not change
 	// it.
 	anonymous *apiserver.AnonymousAuthConfig
@@ -102,7 +102,7 @@ func (i *Issuers) generation(configuration *apiserver.AuthenticationConfiguratio
 	return newGeneration(i.life, configuration, i.compiler, algorithms, &i.config)
 }
 
-// AuthenticateToken returns a [User], the library's error about an invalid token, or a doubt.
+// AuthenticateToken returns a [User], the library's error about an invalid token, or a rejection.
 func (i *Issuers) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	if strings.Count(token, ".") != 2 {
 		return nil, false, nil // the library would split it into all parts, for each issuer
@@ -130,8 +130,8 @@ const (
 	oldFor = time.Minute
 )
 
-// wanted holds the issuers of a new file until all of them have been reached. Only take uses it.
-type wanted struct {
+// pendingIssuers holds the issuers of a new file until all of them have been reached. Only take uses it.
+type pendingIssuers struct {
 	*generation
 	hash  string
 	since time.Time
@@ -159,7 +159,7 @@ func (i *Issuers) take(_ context.Context, files []reload.File, hash string) erro
 		return reload.ErrLater
 	}
 	before := i.current.Swap(i.next.generation)
-	i.next = wanted{}
+	i.next = pendingIssuers{}
 	time.AfterFunc(oldFor, func() {
 		before.cancel()
 		for url := range before.urls.Difference(i.current.Load().urls) {
@@ -173,7 +173,7 @@ func (i *Issuers) take(_ context.Context, files []reload.File, hash string) erro
 func (i *Issuers) want(data []byte, hash string) error {
 	if i.next.generation != nil {
 		i.next.cancel()
-		i.next = wanted{}
+		i.next = pendingIssuers{}
 	}
 	configuration, err := parse(data)
 	if err != nil {
@@ -186,7 +186,7 @@ func (i *Issuers) want(data []byte, hash string) error {
 	if err != nil {
 		return lines.Error(data, err)
 	}
-	i.next = wanted{next, hash, time.Now()}
+	i.next = pendingIssuers{next, hash, time.Now()}
 	return nil
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	limit = time.Minute
+	limit = 3 * time.Minute
 	ours  = "https://cluster.example"
 )
 
@@ -82,7 +82,7 @@ func shown(i *Issuers, token string) string {
 	answer, ok, err := i.AuthenticateToken(context.Background(), token)
 	switch {
 	case err != nil:
-		if _, rest := bearer.SplitDoubts(err); rest != nil {
+		if _, rest := bearer.SplitRejections(err); rest != nil {
 			err = rest
 		}
 		return "error: " + strings.ReplaceAll(err.Error(), token, "TOKEN")
@@ -173,7 +173,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("%+v, %v", answer, err)
 	}
 	_, _, err = i.AuthenticateToken(t.Context(), stranger.Token(t, nil))
-	if doubts, rest := bearer.SplitDoubts(err); rest != nil || len(doubts) != 1 || doubts[0].Why != issuerUnknown || doubts[0].Text != stranger.URL {
+	if rejections, rest := bearer.SplitRejections(err); rest != nil || len(rejections) != 1 || rejections[0].Why != issuerUnknown || rejections[0].Text != stranger.URL {
 		t.Errorf("%v", err)
 	}
 }
@@ -267,12 +267,12 @@ func TestIssuerAway(t *testing.T) {
 	}
 	until(t, "the other issuer is reached", func() bool { return shown(i, there.Token(t, nil)) == "ann|||" })
 	_, _, err = i.AuthenticateToken(t.Context(), away.Token(t, nil))
-	doubts, rest := bearer.SplitDoubts(err)
+	rejections, rest := bearer.SplitRejections(err)
 	if rest == nil || rest.Error() != "oidc: authenticator not initialized" {
 		t.Error(rest)
 	}
-	if len(doubts) != 1 || doubts[0].Why != issuerAway || !strings.Contains(doubts[0].Text, away.URL) {
-		t.Errorf("%+v", doubts)
+	if len(rejections) != 1 || rejections[0].Why != issuerAway || !strings.Contains(rejections[0].Text, away.URL) {
+		t.Errorf("%+v", rejections)
 	}
 }
 

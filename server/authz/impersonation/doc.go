@@ -1,8 +1,8 @@
 // Package impersonation decides which users may act as which others.
 //
-// In come a request's headers ([Wanted]) and its attributes, with the user who sent it. Out goes the user to act as
-// ([Filter.As]), or the 403 of a kube-apiserver; and the answers of the authorizer, so that a journey can name the
-// rules.
+// In come a request's headers ([TakeUser]) and its attributes, with the user who sent it. Out goes the user to act as
+// ([Filter.Authorize]), or the 403 of a kube-apiserver; and the answers of the authorizer, so that a journey can name
+// the rules.
 //
 // There are two forms. The old one requires the verb impersonate on users, groups, uids, userextras and
 // serviceaccounts, and then allows everything that the other user may do. The constrained form has a mode for each kind

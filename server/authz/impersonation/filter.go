@@ -30,8 +30,8 @@ type Filter struct {
 // New returns a filter that calls the authorizer.
 func New(a *authz.Authorizer) *Filter { return &Filter{authorizer: a, last: lru.New(remembered)} }
 
-// Acting is the user to act as, and the verb that allows it.
-type Acting struct {
+// Identity is the user to act as, and the verb that allows it.
+type Identity struct {
 	User user.Info
 	Verb string
 	// Constraint is the Verb if it belongs to the constrained form.
@@ -47,9 +47,9 @@ type Answer struct {
 	Verdict                                             authz.Verdict
 }
 
-// As returns the user to act as for the user of the attributes, and the answers that allow it. If no mode does, As
-// returns an error, and the refusal of each mode that was tried.
-func (f *Filter) As(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, []Answer, error) {
+// Authorize returns the user to act as for the user of the attributes, and the answers that allow it. If no mode does,
+// it returns an error, and the refusal of each mode that was tried.
+func (f *Filter) Authorize(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Identity, []Answer, error) {
 	asker := attributes.GetUser()
 	if asker == nil {
 		return nil, nil, errors.New("no User found in the context")
@@ -98,7 +98,7 @@ type attempt struct {
 }
 
 // try authorizes every part of acting as wanted.
-func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Acting, error) {
+func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes authorizer.Attributes) (*Identity, error) {
 	if a.constrained() {
 		if err := a.ask(ctx, &impersonateOn{Attributes: attributes, mode: a.name}); err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (a *attempt) try(ctx context.Context, wanted *user.DefaultInfo, attributes 
 	case !slices.Contains(who.Groups, user.AllUnauthenticated):
 		ensureGroup(&who, user.AllAuthenticated)
 	}
-	as := &Acting{User: &who, Verb: a.verb()}
+	as := &Identity{User: &who, Verb: a.verb()}
 	if a.constrained() {
 		as.Constraint = as.Verb
 	}

@@ -3,27 +3,28 @@ package impersonation
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/kx-apiserver/kx/server/authn"
 )
 
 // headerPrefix begins all headers of impersonation.
 const headerPrefix = "Impersonate-"
 
-// Wanted reads the user that a request impersonates, nil if there is none. It removes the headers, so that no handler
+// TakeUser reads the user that a request impersonates, nil if there is none. It removes the headers, so that no handler
 // relies on them. Invalid headers stay, since the request is refused then.
-func Wanted(h http.Header) (*user.DefaultInfo, error) {
+func TakeUser(h http.Header) (*user.DefaultInfo, error) {
 	wanted := &user.DefaultInfo{
 		Name: h.Get(authenticationv1.ImpersonateUserHeader), UID: h.Get(authenticationv1.ImpersonateUIDHeader),
 	}
 	wanted.Groups = append(wanted.Groups, h[authenticationv1.ImpersonateGroupHeader]...)
 	hasExtra := false
 	for name, values := range h {
-		key, ok := strings.CutPrefix(name, authenticationv1.ImpersonateUserExtraHeaderPrefix)
+		key, ok := authn.CutExtraKey(name, authenticationv1.ImpersonateUserExtraHeaderPrefix)
 		if !ok {
 			continue
 		}
@@ -34,7 +35,6 @@ func Wanted(h http.Header) (*user.DefaultInfo, error) {
 		if wanted.Extra == nil {
 			wanted.Extra = map[string][]string{}
 		}
-		key = extraKey(key)
 		wanted.Extra[key] = append(wanted.Extra[key], values...)
 	}
 	if wanted.Name == "" && (wanted.UID != "" || len(wanted.Groups) > 0 || hasExtra) {
@@ -49,14 +49,4 @@ func Wanted(h http.Header) (*user.DefaultInfo, error) {
 		return nil, nil
 	}
 	return wanted, nil
-}
-
-// extraKey returns the key in a header's name. The key has no upper case, and escapes for characters that are illegal
-// in names of headers. An invalid escape stays as it is.
-func extraKey(name string) string {
-	name = strings.ToLower(name)
-	if key, err := url.PathUnescape(name); err == nil {
-		return key
-	}
-	return name
 }

@@ -131,15 +131,6 @@ func (a *Authorizer) Rules(ctx context.Context, who user.Info, namespace string)
 	return rules, utilerrors.NewAggregate(errs)
 }
 
-// RoleRules returns the rules of a referenced role. namespace is the binding's, or empty.
-func (a *Authorizer) RoleRules(ctx context.Context, to rbacv1.RoleRef, namespace string) ([]rbacv1.PolicyRule, error) {
-	x, err := a.index(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return x.rulesOf(to, namespace)
-}
-
 // RulesFor returns Rules in the form of reviews.
 func (a *Authorizer) RulesFor(ctx context.Context, who user.Info,
 	namespace string) (resources []authorizer.ResourceRuleInfo, paths []authorizer.NonResourceRuleInfo, incomplete bool, err error) {

@@ -118,11 +118,11 @@ type grant struct {
 func (x *index) find(who user.Info, q *question) (g grant, failed bool) {
 	// local is the first grant by a RoleBinding.
 	local, fails := grant{}, false
-	if g, failed = x.among(x.users[who.GetName()], q, &local); g.by != nil {
+	if g, failed = x.findGrant(x.users[who.GetName()], q, &local); g.by != nil {
 		return g, false
 	}
 	for _, group := range who.GetGroups() {
-		if g, fails = x.among(x.groups[group], q, &local); g.by != nil {
+		if g, fails = x.findGrant(x.groups[group], q, &local); g.by != nil {
 			return g, false
 		}
 		failed = failed || fails
@@ -130,8 +130,8 @@ func (x *index) find(who user.Info, q *question) (g grant, failed bool) {
 	return local, failed && local.by == nil
 }
 
-// among looks for a grant to a subject by a ClusterRoleBinding, and for one by a RoleBinding unless local has one.
-func (x *index) among(s subject, q *question, local *grant) (g grant, failed bool) {
+// findGrant looks for a grant to a subject by a ClusterRoleBinding, and for one by a RoleBinding unless local has one.
+func (x *index) findGrant(s subject, q *question, local *grant) (g grant, failed bool) {
 	if s == nil {
 		return grant{}, false
 	}

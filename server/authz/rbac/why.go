@@ -24,14 +24,14 @@ func (v *Verdict) Why() string {
 		return v.grant.sentence()
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s reaches %s", v.whom(), v.what())
+	fmt.Fprintf(&out, "%s reaches %s", v.subjectName(), v.requestText())
 	if near := v.nearest(); near != "" {
 		out.WriteString("; nearest: " + near)
 	}
 	for _, err := range v.failures() {
 		out.WriteString("; " + err.Error())
 	}
-	if lost := v.damaged(); lost != "" {
+	if lost := v.damageText(); lost != "" {
 		out.WriteString("; what can't be read allows nothing: " + lost)
 	}
 	return escape.Line(out.String())
@@ -45,7 +45,7 @@ func (v *Verdict) Missing() *rbacv1.PolicyRule {
 		return &rbacv1.PolicyRule{Verbs: []string{q.verb}, NonResourceURLs: []string{q.path}}
 	}
 	rule := &rbacv1.PolicyRule{Verbs: []string{q.verb}, APIGroups: []string{q.group},
-		Resources: []string{named(q.resource, q.subresource, "")}}
+		Resources: []string{resourceName(q.resource, q.subresource, "")}}
 	if q.name != "" && !q.nameless() {
 		rule.ResourceNames = []string{q.name}
 	}
@@ -64,7 +64,7 @@ func (q *question) nameless() bool {
 	return false
 }
 
-func (v *Verdict) whom() string {
+func (v *Verdict) subjectName() string {
 	if v.who == nil {
 		return "nobody"
 	}
@@ -75,16 +75,16 @@ func (v *Verdict) whom() string {
 	case 1:
 		return v.who.GetName() + ", group " + groups[0]
 	}
-	return v.who.GetName() + ", groups " + listed(groups)
+	return v.who.GetName() + ", groups " + joinItems(groups)
 }
 
-// what describes the request.
-func (v *Verdict) what() string {
+// requestText describes the request.
+func (v *Verdict) requestText() string {
 	q := &v.asked
 	if !q.isResource {
 		return q.verb + " of " + q.path
 	}
-	out := q.verb + " of " + named(q.resource, q.subresource, q.group)
+	out := q.verb + " of " + resourceName(q.resource, q.subresource, q.group)
 	if q.name != "" {
 		out += " " + q.name
 	}
@@ -94,7 +94,7 @@ func (v *Verdict) what() string {
 	return out
 }
 
-func named(resource, subresource, group string) string {
+func resourceName(resource, subresource, group string) string {
 	if group != "" {
 		resource += "." + group
 	}
@@ -104,8 +104,8 @@ func named(resource, subresource, group string) string {
 	return resource
 }
 
-// listed joins the first items of a list.
-func listed(items []string) string {
+// joinItems joins the first items of a list.
+func joinItems(items []string) string {
 	if len(items) > itemsMost {
 		return fmt.Sprintf("%s and %d more", strings.Join(items[:itemsMost], ","), len(items)-itemsMost)
 	}
@@ -115,11 +115,11 @@ func listed(items []string) string {
 // String describes the way from the binding to the permission of the rule.
 func (g grant) String() string {
 	rule := &g.role.rules[g.rule]
-	of := listed(rule.NonResourceURLs)
+	of := joinItems(rule.NonResourceURLs)
 	if len(rule.Resources) > 0 {
-		of = listed(resourcesOf(rule))
+		of = joinItems(resourcesOf(rule))
 	}
-	return fmt.Sprintf("%s → %s %s: rule %d allows %s of %s", g.by, g.by.to.Kind, g.by.to.Name, g.rule+1, listed(rule.Verbs), of)
+	return fmt.Sprintf("%s → %s %s: rule %d allows %s of %s", g.by, g.by.to.Kind, g.by.to.Name, g.rule+1, joinItems(rule.Verbs), of)
 }
 
 // sentence returns String, escaped. A binding caches its latest sentence, because the same rule allows most of its
@@ -142,14 +142,14 @@ type sentence struct {
 
 // resourcesOf returns the resources of a rule, with their group if there is one.
 func resourcesOf(rule *rbacv1.PolicyRule) []string {
-	group := listed(rule.APIGroups)
+	group := joinItems(rule.APIGroups)
 	out := slices.Clone(rule.Resources)
 	for i, resource := range out {
 		resource, subresource, _ := strings.Cut(resource, "/")
-		out[i] = named(resource, subresource, group)
+		out[i] = resourceName(resource, subresource, group)
 	}
 	if len(rule.ResourceNames) > 0 {
-		out[len(out)-1] += " " + listed(rule.ResourceNames)
+		out[len(out)-1] += " " + joinItems(rule.ResourceNames)
 	}
 	return out
 }
@@ -205,8 +205,8 @@ func (v *Verdict) nearest() string {
 	return near.String()
 }
 
-// damaged names unreadable bindings that might have allowed the request.
-func (v *Verdict) damaged() string {
+// damageText names unreadable bindings that might have allowed the request.
+func (v *Verdict) damageText() string {
 	var names []string
 	for _, b := range v.index.damaged {
 		if b.namespace == "" || b.namespace == v.asked.namespace {
@@ -214,5 +214,5 @@ func (v *Verdict) damaged() string {
 		}
 	}
 	slices.SortFunc(names, cmp.Compare)
-	return listed(names)
+	return joinItems(names)
 }

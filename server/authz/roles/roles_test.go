@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
 // patience is how long a change may take on a slow machine.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // logs collects what is logged.
 type logs struct {

@@ -24,14 +24,14 @@ func (b binding) Validate(nameRequired bool) field.ErrorList {
 			errs = append(errs, field.Invalid(specPath.Child("policyName"), b.PolicyName, msg))
 		}
 	} else if nameRequired {
-		errs = append(errs, b.MissingName()...)
+		errs = append(errs, b.missingName()...)
 	}
 	errs = append(errs, validateParamRef(b.ParamRef, specPath.Child("paramRef"))...)
 	return append(errs, validateMatch(b.MatchResources, specPath.Child("matchResources"))...)
 }
 
-// MissingName returns the error of a binding that names no policy.
-func (b binding) MissingName() field.ErrorList {
+// missingName returns the error of a binding that names no policy.
+func (b binding) missingName() field.ErrorList {
 	if b.PolicyName != "" {
 		return nil
 	}

@@ -27,7 +27,7 @@ func declareConfigurations[T object](r builtin.Resource[T], parts func(T) Config
 	r.ValidateUpdate = func(c, old T) field.ErrorList { return parts(c).ValidateUpdate(parts(old)) }
 	r.Warnings = func(c, old T) []string {
 		var none T
-		return parts(c).Warnings(old != none)
+		return parts(c).warnings(old != none)
 	}
 	r.Sample = `
 webhooks:

@@ -21,7 +21,7 @@ var MutatingAdmissionPolicy = builtin.Resource[*admissionregistrationv1.Mutating
 	Alike:         []schema.GroupVersion{admissionregistrationv1beta1.SchemeGroupVersion},
 	ClusterScoped: true,
 	Default: func(p *admissionregistrationv1.MutatingAdmissionPolicy) {
-		mutatingAdmissionPolicyParts(p).SetDefaults()
+		mutatingAdmissionPolicyParts(p).setDefaults()
 	},
 	Validate: func(p *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 		return validateMutatingAdmissionPolicy(p, nil)
@@ -41,7 +41,7 @@ spec:
       expression: 'Object{metadata: Object.metadata{labels: {"policy": "NAME"}}}'`,
 	Columns: policyColumns("Mutations", "Mutation indicates the number of mutations rules defined in this configuration"),
 	Row: func(p *admissionregistrationv1.MutatingAdmissionPolicy) metav1.TableRow {
-		return mutatingAdmissionPolicyParts(p).Row(len(p.Spec.Mutations))
+		return mutatingAdmissionPolicyParts(p).row(len(p.Spec.Mutations))
 	},
 }
 

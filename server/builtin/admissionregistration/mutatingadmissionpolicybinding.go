@@ -33,7 +33,7 @@ var MutatingAdmissionPolicyBinding = builtin.Resource[*admissionregistrationv1.M
 	Sample:            "spec: {policyName: NAME}",
 	Columns:           bindingColumns(),
 	Row: func(b *admissionregistrationv1.MutatingAdmissionPolicyBinding) metav1.TableRow {
-		return mutatingAdmissionPolicyBindingParts(b).Row()
+		return mutatingAdmissionPolicyBindingParts(b).row()
 	},
 }
 

@@ -34,8 +34,8 @@ type Rules struct {
 	Rest func(func() compiler) field.ErrorList
 }
 
-// SetDefaults fills in the fields that both kinds have.
-func (p policy) SetDefaults() {
+// setDefaults fills in the fields that both kinds have.
+func (p policy) setDefaults() {
 	if *p.FailurePolicy == nil {
 		*p.FailurePolicy = new(admissionregistrationv1.Fail)
 	}

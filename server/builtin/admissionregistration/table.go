@@ -29,8 +29,8 @@ func policyColumns(rules, description string) []builtin.Column {
 	}
 }
 
-// Row makes the cells of a policy. rules is the number of its rules.
-func (p policy) Row(rules int) metav1.TableRow {
+// row makes the cells of a policy. rules is the number of its rules.
+func (p policy) row(rules int) metav1.TableRow {
 	kind := unset
 	if p.ParamKind != nil {
 		kind = p.ParamKind.APIVersion + "/" + p.ParamKind.Kind
@@ -48,8 +48,8 @@ func bindingColumns() []builtin.Column {
 	}
 }
 
-// Row makes the cells of a binding.
-func (b binding) Row() metav1.TableRow {
+// row makes the cells of a binding.
+func (b binding) row() metav1.TableRow {
 	params := unset
 	switch ref := b.ParamRef; {
 	case ref == nil:

@@ -17,7 +17,7 @@ var ValidatingAdmissionPolicy = builtin.Resource[*admissionregistrationv1.Valida
 	Stored:        admissionregistrationv1.SchemeGroupVersion,
 	ClusterScoped: true,
 	Default: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) {
-		validatingAdmissionPolicyParts(p).SetDefaults()
+		validatingAdmissionPolicyParts(p).setDefaults()
 	},
 	Validate: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 		return validateValidatingAdmissionPolicy(p, nil)
@@ -44,7 +44,7 @@ spec:
   validations: [{expression: "size(object.metadata.name) < 20", message: the name is too long}]`,
 	Columns: policyColumns("Validations", "Validations indicates the number of validation rules defined in this configuration"),
 	Row: func(p *admissionregistrationv1.ValidatingAdmissionPolicy) metav1.TableRow {
-		return validatingAdmissionPolicyParts(p).Row(len(p.Spec.Validations))
+		return validatingAdmissionPolicyParts(p).row(len(p.Spec.Validations))
 	},
 }
 

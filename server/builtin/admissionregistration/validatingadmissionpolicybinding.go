@@ -34,7 +34,7 @@ spec:
   validationActions: [Deny]`,
 	Columns: bindingColumns(),
 	Row: func(b *admissionregistrationv1.ValidatingAdmissionPolicyBinding) metav1.TableRow {
-		return validatingAdmissionPolicyBindingParts(b).Row()
+		return validatingAdmissionPolicyBindingParts(b).row()
 	},
 }
 
@@ -49,7 +49,7 @@ func validateValidatingAdmissionPolicyBinding(b, old *admissionregistrationv1.Va
 	if old == nil {
 		errs = append(errs, validateSuffix(b.Name)...)
 	}
-	errs = append(errs, validatingAdmissionPolicyBindingParts(b).MissingName()...)
+	errs = append(errs, validatingAdmissionPolicyBindingParts(b).missingName()...)
 	if len(b.Spec.ValidationActions) == 0 {
 		errs = append(errs, field.Required(path, ""))
 	}

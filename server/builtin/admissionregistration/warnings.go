@@ -62,8 +62,8 @@ var untouchable = []schema.GroupResource{
 	{Group: authorizationv1.GroupName, Resource: "subjectaccessreviews"},
 }
 
-// Warnings reports rules without effect, and for an update a name that new configurations cannot have.
-func (c Configuration) Warnings(update bool) (warnings []string) {
+// warnings reports rules without effect, and for an update a name that new configurations cannot have.
+func (c Configuration) warnings(update bool) (warnings []string) {
 	if update {
 		warnings = nameWarnings(c.Meta.Name)
 	}

@@ -2,7 +2,6 @@ package all
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,12 +52,6 @@ func Groups(n Needs) []builtin.Group {
 		admissionregistrationGroup(), schedulingGroup(), coordinationGroup(), nodeGroup(), discoveryGroup(), flowcontrolGroup(),
 		resourceGroup(n), storagemigrationGroup(),
 	}
-}
-
-// Group returns the built-in group of a name.
-func Group(name string, n Needs) builtin.Group {
-	groups := Groups(n)
-	return groups[slices.IndexFunc(groups, func(g builtin.Group) bool { return g.Name() == name })]
 }
 
 // version makes a version that is served by default.

@@ -92,7 +92,7 @@ func (r *RollbackREST) rollbackDeployment(ctx context.Context, rollback *appsv1b
 		return d, nil, nil
 	}
 	dryRun := options != nil && len(options.DryRun) > 0
-	_, err = r.store.Storage.GuaranteedUpdate(ctx, key, &appsv1.Deployment{}, false, nil, mark, dryRun, nil)
+	_, err = r.store.Storage.GuaranteedUpdate(ctx, key, &appsv1.Deployment{}, mark, dryRun, store.UpdateOptions{})
 	if err == nil {
 		return nil
 	}

@@ -77,7 +77,7 @@ func get(t *testing.T, s storages) *appsv1.Deployment {
 }
 
 func update(ctx context.Context, to rest.Updater, obj runtime.Object) (runtime.Object, error) {
-	out, _, err := to.Update(ctx, "d", rest.DefaultUpdatedObjectInfo(obj), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	out, _, err := to.Update(ctx, "d", rest.DefaultUpdatedObjectInfo(obj), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	return out, err
 }
 
@@ -127,11 +127,10 @@ func TestScale(t *testing.T) {
 
 	scale.Spec.Replicas = 5
 	var seen []int32
-	out, _, err := s.Scale.Update(ctx, "d", rest.DefaultUpdatedObjectInfo(scale), rest.ValidateAllObjectFunc,
-		func(_ context.Context, obj, old runtime.Object) error {
-			seen = append(seen, old.(*autoscalingv1.Scale).Spec.Replicas, obj.(*autoscalingv1.Scale).Spec.Replicas)
-			return nil
-		}, false, &metav1.UpdateOptions{})
+	out, _, err := s.Scale.Update(ctx, "d", rest.DefaultUpdatedObjectInfo(scale), rest.UpdateAdmission{Update: func(_ context.Context, obj, old runtime.Object) error {
+		seen = append(seen, old.(*autoscalingv1.Scale).Spec.Replicas, obj.(*autoscalingv1.Scale).Spec.Replicas)
+		return nil
+	}}, &metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +164,7 @@ func TestScale(t *testing.T) {
 	if _, err := update(ctx, s.Scale, other); !apierrors.IsConflict(err) {
 		t.Errorf("another UID: %v", err)
 	}
-	if _, _, err := s.Scale.Update(ctx, "none", rest.DefaultUpdatedObjectInfo(scale), nil, nil, true, &metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
+	if _, _, err := s.Scale.Update(ctx, "none", rest.DefaultUpdatedObjectInfo(scale), rest.UpdateAdmission{ForceAllowCreate: true}, &metav1.UpdateOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("no such deployment: %v", err)
 	}
 }

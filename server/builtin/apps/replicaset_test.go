@@ -119,7 +119,7 @@ func TestLife(t *testing.T) {
 
 	update := func(to rest.Updater, next *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 		t.Helper()
-		obj, _, err := to.Update(ctx, "r", rest.DefaultUpdatedObjectInfo(next), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+		obj, _, err := to.Update(ctx, "r", rest.DefaultUpdatedObjectInfo(next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestLife(t *testing.T) {
 	}
 	scale := obj.(*autoscalingv1.Scale)
 	scale.Spec.Replicas = 4
-	if _, _, err := s["scale"].(rest.Updater).Update(ctx, "r", rest.DefaultUpdatedObjectInfo(scale), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{}); err != nil {
+	if _, _, err := s["scale"].(rest.Updater).Update(ctx, "r", rest.DefaultUpdatedObjectInfo(scale), rest.UpdateAdmission{}, &metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	obj, err = main.Get(ctx, "r", &metav1.GetOptions{})

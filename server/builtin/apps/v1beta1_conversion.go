@@ -8,9 +8,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/api/apps/v1beta1"
+	"k8s.io/api/apps/v1beta2"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -36,6 +35,15 @@ func AddV1beta1(s *runtime.Scheme) error {
 	)
 }
 
+// The parts of apps/v1beta1 that have the same fields in the other versions.
+var (
+	statusToHub     = builtin.ViewAs[v1beta1.DeploymentStatus, appsv1.DeploymentStatus]()
+	statusFromHub   = builtin.ViewAs[appsv1.DeploymentStatus, v1beta1.DeploymentStatus]()
+	strategyToHub   = builtin.ViewAs[v1beta1.DeploymentStrategy, appsv1.DeploymentStrategy]()
+	strategyFromHub = builtin.ViewAs[appsv1.DeploymentStrategy, v1beta1.DeploymentStrategy]()
+	scaleAsV1beta2  = builtin.ViewAs[v1beta1.Scale, v1beta2.Scale]()
+)
+
 func v1beta1ToHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
 	*out = appsv1.Deployment{
 		ObjectMeta: in.ObjectMeta,
@@ -43,31 +51,13 @@ func v1beta1ToHub(in *v1beta1.Deployment, out *appsv1.Deployment) error {
 			Replicas:                in.Spec.Replicas,
 			Selector:                in.Spec.Selector,
 			Template:                in.Spec.Template,
-			Strategy:                appsv1.DeploymentStrategy{Type: appsv1.DeploymentStrategyType(in.Spec.Strategy.Type)},
+			Strategy:                *strategyToHub(&in.Spec.Strategy),
 			MinReadySeconds:         in.Spec.MinReadySeconds,
 			RevisionHistoryLimit:    in.Spec.RevisionHistoryLimit,
 			Paused:                  in.Spec.Paused,
 			ProgressDeadlineSeconds: in.Spec.ProgressDeadlineSeconds,
 		},
-		Status: appsv1.DeploymentStatus{
-			ObservedGeneration:  in.Status.ObservedGeneration,
-			Replicas:            in.Status.Replicas,
-			UpdatedReplicas:     in.Status.UpdatedReplicas,
-			ReadyReplicas:       in.Status.ReadyReplicas,
-			AvailableReplicas:   in.Status.AvailableReplicas,
-			UnavailableReplicas: in.Status.UnavailableReplicas,
-			TerminatingReplicas: in.Status.TerminatingReplicas,
-			CollisionCount:      in.Status.CollisionCount,
-		},
-	}
-	if u := in.Spec.Strategy.RollingUpdate; u != nil {
-		out.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxUnavailable: u.MaxUnavailable, MaxSurge: u.MaxSurge}
-	}
-	for _, c := range in.Status.Conditions {
-		out.Status.Conditions = append(out.Status.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(c.Type), Status: c.Status, LastUpdateTime: c.LastUpdateTime,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
-		})
+		Status: *statusToHub(&in.Status),
 	}
 	return rollbackToHub(in, out)
 }
@@ -79,31 +69,13 @@ func v1beta1FromHub(in *appsv1.Deployment, out *v1beta1.Deployment) error {
 			Replicas:                in.Spec.Replicas,
 			Selector:                in.Spec.Selector,
 			Template:                in.Spec.Template,
-			Strategy:                v1beta1.DeploymentStrategy{Type: v1beta1.DeploymentStrategyType(in.Spec.Strategy.Type)},
+			Strategy:                *strategyFromHub(&in.Spec.Strategy),
 			MinReadySeconds:         in.Spec.MinReadySeconds,
 			RevisionHistoryLimit:    in.Spec.RevisionHistoryLimit,
 			Paused:                  in.Spec.Paused,
 			ProgressDeadlineSeconds: in.Spec.ProgressDeadlineSeconds,
 		},
-		Status: v1beta1.DeploymentStatus{
-			ObservedGeneration:  in.Status.ObservedGeneration,
-			Replicas:            in.Status.Replicas,
-			UpdatedReplicas:     in.Status.UpdatedReplicas,
-			ReadyReplicas:       in.Status.ReadyReplicas,
-			AvailableReplicas:   in.Status.AvailableReplicas,
-			UnavailableReplicas: in.Status.UnavailableReplicas,
-			TerminatingReplicas: in.Status.TerminatingReplicas,
-			CollisionCount:      in.Status.CollisionCount,
-		},
-	}
-	if u := in.Spec.Strategy.RollingUpdate; u != nil {
-		out.Spec.Strategy.RollingUpdate = &v1beta1.RollingUpdateDeployment{MaxUnavailable: u.MaxUnavailable, MaxSurge: u.MaxSurge}
-	}
-	for _, c := range in.Status.Conditions {
-		out.Status.Conditions = append(out.Status.Conditions, v1beta1.DeploymentCondition{
-			Type: v1beta1.DeploymentConditionType(c.Type), Status: c.Status, LastUpdateTime: c.LastUpdateTime,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
-		})
+		Status: *statusFromHub(&in.Status),
 	}
 	return rollbackFromHub(in, out)
 }
@@ -120,34 +92,12 @@ func v1beta1ListFromHub(in *appsv1.DeploymentList, out *v1beta1.DeploymentList) 
 	return err
 }
 
-// v1beta1ScaleToHub prefers the newer of the two selector fields.
 func v1beta1ScaleToHub(in *v1beta1.Scale, out *autoscalingv1.Scale) error {
-	*out = autoscalingv1.Scale{
-		ObjectMeta: in.ObjectMeta,
-		Spec:       autoscalingv1.ScaleSpec{Replicas: in.Spec.Replicas},
-		Status:     autoscalingv1.ScaleStatus{Replicas: in.Status.Replicas, Selector: in.Status.TargetSelector},
-	}
-	if out.Status.Selector == "" && in.Status.Selector != nil {
-		out.Status.Selector = labels.SelectorFromSet(in.Status.Selector).String()
-	}
-	return nil
+	return v1beta2ScaleToHub(scaleAsV1beta2(in), out)
 }
 
-// v1beta1ScaleFromHub also fills the older selector field, if it can express the selector.
 func v1beta1ScaleFromHub(in *autoscalingv1.Scale, out *v1beta1.Scale) error {
-	*out = v1beta1.Scale{
-		ObjectMeta: in.ObjectMeta,
-		Spec:       v1beta1.ScaleSpec{Replicas: in.Spec.Replicas},
-		Status:     v1beta1.ScaleStatus{Replicas: in.Status.Replicas, TargetSelector: in.Status.Selector},
-	}
-	selector, err := metav1.ParseToLabelSelector(in.Status.Selector)
-	if err != nil {
-		return fmt.Errorf("failed to parse selector: %w", err)
-	}
-	if len(selector.MatchExpressions) == 0 {
-		out.Status.Selector = selector.MatchLabels
-	}
-	return nil
+	return v1beta2ScaleFromHub(in, scaleAsV1beta2(out))
 }
 
 // rollbackToHub keeps the rollback in an annotation: apps/v1 has no field for it. Without a rollback it removes the

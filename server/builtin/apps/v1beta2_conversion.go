@@ -23,98 +23,13 @@ func AddV1beta2(s *runtime.Scheme) error {
 			setV1beta2Defaults(&list.Items[i])
 		}
 	})
+	old, hub := v1beta2.SchemeGroupVersion, appsv1.SchemeGroupVersion
 	return errors.Join(
-		builtin.AddConversion(s, v1beta2ToHub),
-		builtin.AddConversion(s, v1beta2FromHub),
-		builtin.AddConversion(s, v1beta2ListToHub),
-		builtin.AddConversion(s, v1beta2ListFromHub),
+		builtin.AddAlike(s, old.WithKind("Deployment"), hub.WithKind("Deployment")),
+		builtin.AddAlike(s, old.WithKind("DeploymentList"), hub.WithKind("DeploymentList")),
 		builtin.AddConversion(s, v1beta2ScaleToHub),
 		builtin.AddConversion(s, v1beta2ScaleFromHub),
 	)
-}
-
-func v1beta2ToHub(in *v1beta2.Deployment, out *appsv1.Deployment) error {
-	*out = appsv1.Deployment{
-		ObjectMeta: in.ObjectMeta,
-		Spec: appsv1.DeploymentSpec{
-			Replicas:                in.Spec.Replicas,
-			Selector:                in.Spec.Selector,
-			Template:                in.Spec.Template,
-			Strategy:                appsv1.DeploymentStrategy{Type: appsv1.DeploymentStrategyType(in.Spec.Strategy.Type)},
-			MinReadySeconds:         in.Spec.MinReadySeconds,
-			RevisionHistoryLimit:    in.Spec.RevisionHistoryLimit,
-			Paused:                  in.Spec.Paused,
-			ProgressDeadlineSeconds: in.Spec.ProgressDeadlineSeconds,
-		},
-		Status: appsv1.DeploymentStatus{
-			ObservedGeneration:  in.Status.ObservedGeneration,
-			Replicas:            in.Status.Replicas,
-			UpdatedReplicas:     in.Status.UpdatedReplicas,
-			ReadyReplicas:       in.Status.ReadyReplicas,
-			AvailableReplicas:   in.Status.AvailableReplicas,
-			UnavailableReplicas: in.Status.UnavailableReplicas,
-			TerminatingReplicas: in.Status.TerminatingReplicas,
-			CollisionCount:      in.Status.CollisionCount,
-		},
-	}
-	if u := in.Spec.Strategy.RollingUpdate; u != nil {
-		out.Spec.Strategy.RollingUpdate = &appsv1.RollingUpdateDeployment{MaxUnavailable: u.MaxUnavailable, MaxSurge: u.MaxSurge}
-	}
-	for _, c := range in.Status.Conditions {
-		out.Status.Conditions = append(out.Status.Conditions, appsv1.DeploymentCondition{
-			Type: appsv1.DeploymentConditionType(c.Type), Status: c.Status, LastUpdateTime: c.LastUpdateTime,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
-		})
-	}
-	return nil
-}
-
-func v1beta2FromHub(in *appsv1.Deployment, out *v1beta2.Deployment) error {
-	*out = v1beta2.Deployment{
-		ObjectMeta: in.ObjectMeta,
-		Spec: v1beta2.DeploymentSpec{
-			Replicas:                in.Spec.Replicas,
-			Selector:                in.Spec.Selector,
-			Template:                in.Spec.Template,
-			Strategy:                v1beta2.DeploymentStrategy{Type: v1beta2.DeploymentStrategyType(in.Spec.Strategy.Type)},
-			MinReadySeconds:         in.Spec.MinReadySeconds,
-			RevisionHistoryLimit:    in.Spec.RevisionHistoryLimit,
-			Paused:                  in.Spec.Paused,
-			ProgressDeadlineSeconds: in.Spec.ProgressDeadlineSeconds,
-		},
-		Status: v1beta2.DeploymentStatus{
-			ObservedGeneration:  in.Status.ObservedGeneration,
-			Replicas:            in.Status.Replicas,
-			UpdatedReplicas:     in.Status.UpdatedReplicas,
-			ReadyReplicas:       in.Status.ReadyReplicas,
-			AvailableReplicas:   in.Status.AvailableReplicas,
-			UnavailableReplicas: in.Status.UnavailableReplicas,
-			TerminatingReplicas: in.Status.TerminatingReplicas,
-			CollisionCount:      in.Status.CollisionCount,
-		},
-	}
-	if u := in.Spec.Strategy.RollingUpdate; u != nil {
-		out.Spec.Strategy.RollingUpdate = &v1beta2.RollingUpdateDeployment{MaxUnavailable: u.MaxUnavailable, MaxSurge: u.MaxSurge}
-	}
-	for _, c := range in.Status.Conditions {
-		out.Status.Conditions = append(out.Status.Conditions, v1beta2.DeploymentCondition{
-			Type: v1beta2.DeploymentConditionType(c.Type), Status: c.Status, LastUpdateTime: c.LastUpdateTime,
-			LastTransitionTime: c.LastTransitionTime, Reason: c.Reason, Message: c.Message,
-		})
-	}
-	return nil
-}
-
-func v1beta2ListToHub(in *v1beta2.DeploymentList, out *appsv1.DeploymentList) (err error) {
-	*out = appsv1.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, v1beta2ToHub)
-	return err
-}
-
-func v1beta2ListFromHub(in *appsv1.DeploymentList, out *v1beta2.DeploymentList) (err error) {
-	*out = v1beta2.DeploymentList{ListMeta: in.ListMeta}
-	out.Items, err = builtin.ConvertList(in.Items, v1beta2FromHub)
-	return err
 }
 
 // v1beta2ScaleToHub prefers the newer of the two selector fields.

@@ -64,7 +64,7 @@ func (r *FinalizeREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set 
 }
 
 // Update changes spec.finalizers, and removes a deleted namespace if no finalizer is left.
-func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.subresource.Update(ctx, name, objInfo, createValidation, updateValidation, forceAllowCreate, options)
+func (r *FinalizeREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	return r.subresource.Update(ctx, name, objInfo, admit, options)
 }

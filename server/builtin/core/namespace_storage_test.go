@@ -43,8 +43,7 @@ func (s storages) create(t *testing.T, ns *corev1.Namespace) *corev1.Namespace {
 
 func (s storages) update(t *testing.T, to rest.Updater, ns *corev1.Namespace) *corev1.Namespace {
 	t.Helper()
-	obj, _, err := to.Update(builtintest.Context(t, ""), ns.Name, rest.DefaultUpdatedObjectInfo(ns),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	obj, _, err := to.Update(builtintest.Context(t, ""), ns.Name, rest.DefaultUpdatedObjectInfo(ns), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func checkHost(ctx context.Context, host string) error {
 		return errors.New("no addresses for hostname")
 	}
 	for _, a := range addresses {
-		if !kubelet.Others(a.IP) {
+		if !kubelet.IsRemote(a.IP) {
 			return errors.New("address not allowed")
 		}
 	}

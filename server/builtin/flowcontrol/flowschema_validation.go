@@ -22,7 +22,7 @@ func validateFlowSchema(s *flowcontrolv1.FlowSchema) field.ErrorList {
 		errs = append(errs,
 			field.Invalid(flowSchemaSpecPath, builtin.Quote(s.Spec), fmt.Sprintf("spec of '%s' must equal the fixed value", s.Name)))
 	}
-	return append(errs, validateConditions(s)...)
+	return append(errs, validateFlowSchemaConditions(s)...)
 }
 
 // validateFlowSchemaUpdate checks an update as Kubernetes does: it does not compare the metadata with the old
@@ -32,10 +32,10 @@ func validateFlowSchemaUpdate(s, _ *flowcontrolv1.FlowSchema) field.ErrorList {
 }
 
 func validateFlowSchemaStatus(s, _ *flowcontrolv1.FlowSchema) field.ErrorList {
-	return validateConditions(s)
+	return validateFlowSchemaConditions(s)
 }
 
-func validateConditions(s *flowcontrolv1.FlowSchema) field.ErrorList {
+func validateFlowSchemaConditions(s *flowcontrolv1.FlowSchema) field.ErrorList {
 	return ValidateConditions(s.Status.Conditions, func(c *flowcontrolv1.FlowSchemaCondition) string { return string(c.Type) })
 }
 

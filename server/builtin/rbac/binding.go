@@ -23,8 +23,8 @@ type binding struct {
 	Subjects []rbacv1.Subject
 }
 
-// SetDefaults fills in the API groups.
-func (b binding) SetDefaults() {
+// setDefaults fills in the API groups.
+func (b binding) setDefaults() {
 	if b.Role.APIGroup == "" {
 		b.Role.APIGroup = rbacv1.GroupName
 	}
@@ -126,8 +126,8 @@ func columns(kind, roleRef string) []builtin.Column {
 	}
 }
 
-// Row makes the cells of a binding.
-func (b binding) Row() metav1.TableRow {
+// row makes the cells of a binding.
+func (b binding) row() metav1.TableRow {
 	names := map[string][]string{}
 	for _, s := range b.Subjects {
 		name := s.Name

@@ -17,7 +17,7 @@ func ClusterRoleBinding(guard *Guard) builtin.Resource[*rbacv1.ClusterRoleBindin
 		List:          &rbacv1.ClusterRoleBindingList{},
 		Stored:        rbacv1.SchemeGroupVersion,
 		ClusterScoped: true,
-		Default:       func(b *rbacv1.ClusterRoleBinding) { clusterRoleBindingParts(b).SetDefaults() },
+		Default:       func(b *rbacv1.ClusterRoleBinding) { clusterRoleBindingParts(b).setDefaults() },
 		Validate:      func(b *rbacv1.ClusterRoleBinding) field.ErrorList { return clusterRoleBindingParts(b).Validate(false) },
 		ValidateUpdate: func(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 			return clusterRoleBindingParts(b).ValidateUpdate(clusterRoleBindingParts(old), false)
@@ -28,7 +28,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 		// The description comes from v1beta1, as in every Kubernetes API server.
 		Columns: columns("clusterRoleBinding", rbacv1beta1.ClusterRoleBinding{}.SwaggerDoc()["roleRef"]),
-		Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return clusterRoleBindingParts(b).Row() },
+		Row:     func(b *rbacv1.ClusterRoleBinding) metav1.TableRow { return clusterRoleBindingParts(b).row() },
 		Hooks:   GuardBindings(guard, "clusterrolebindings", clusterRoleBindingParts),
 	}
 }

@@ -55,12 +55,8 @@ type grant struct {
 // GuardRoles returns the hooks of a resource of roles. of returns an object's metadata and rules, and whether it
 // aggregates.
 func GuardRoles[T builtin.Object](g *Guard, resource string, of func(T) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
-	return guardRoles(g, resource, func(obj runtime.Object) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool) { return of(obj.(T)) })
-}
-
-func guardRoles(g *Guard, resource string, of func(runtime.Object) (*metav1.ObjectMeta, []rbacv1.PolicyRule, bool)) registry.Hooks {
 	return hooks(g, func(obj runtime.Object) grant {
-		meta, rules, aggregates := of(obj)
+		meta, rules, aggregates := of(obj.(T))
 		return grant{
 			resource: resource, meta: meta, aggregates: aggregates,
 			free:  func(ctx context.Context) (string, bool) { return "escalate", g.mayEscalate(ctx) },
@@ -71,12 +67,8 @@ func guardRoles(g *Guard, resource string, of func(runtime.Object) (*metav1.Obje
 
 // GuardBindings returns the hooks of a resource of bindings.
 func GuardBindings[T builtin.Object](g *Guard, resource string, parts func(T) binding) registry.Hooks {
-	return guardBindings(g, resource, func(obj runtime.Object) binding { return parts(obj.(T)) })
-}
-
-func guardBindings(g *Guard, resource string, parts func(runtime.Object) binding) registry.Hooks {
 	return hooks(g, func(obj runtime.Object) grant {
-		b := parts(obj)
+		b := parts(obj.(T))
 		return grant{
 			resource: resource, meta: b.Meta,
 			invalid: func() error {
@@ -171,12 +163,12 @@ func (g *Guard) check(ctx context.Context, wanted grant) (err error) {
 			n, maxCombinations))
 	}
 	namespace, _ := request.NamespaceFrom(ctx)
-	held, incomplete := g.held(ctx, who, namespace)
-	if missing := lacking(held, rules); len(missing) > 0 {
+	held, incomplete := g.userRules(ctx, who, namespace)
+	if missing := missingRules(held, rules); len(missing) > 0 {
 		step.WhyText(grantLacks, trace.ListOf(missing).Join(" "))
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name, refusal(who, missing, incomplete))
 	}
-	if wanted.aggregates && len(lacking(held, everything)) > 0 {
+	if wanted.aggregates && len(missingRules(held, everything)) > 0 {
 		step.Why(grantLacksAll)
 		return apierrors.NewForbidden(rbacv1.Resource(wanted.resource), wanted.meta.Name,
 			errors.New("must have cluster-admin privileges to use the aggregationRule"))
@@ -207,9 +199,9 @@ var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-// lacking returns the wanted rules that held does not cover, sorted, in the form of a kube-apiserver: with the verbs
-// for one resource together.
-func lacking(held, wanted []rbacv1.PolicyRule) []string {
+// missingRules returns the wanted rules that held does not cover, sorted, in the form of a kube-apiserver: with the
+// verbs for one resource together.
+func missingRules(held, wanted []rbacv1.PolicyRule) []string {
 	_, missing := validation.Covers(held, wanted)
 	type resource struct{ group, name, object string }
 	at := map[resource]int{}
@@ -297,19 +289,19 @@ func (g *Guard) rulesOf(ctx context.Context, to *rbacv1.RoleRef) (rules []rbacv1
 	switch to.Kind {
 	case "ClusterRole":
 		inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
-		err = one(inCluster, g, to, func(r *rbacv1.ClusterRole) { rules = r.Rules })
+		err = withRole(inCluster, g, to, func(r *rbacv1.ClusterRole) { rules = r.Rules })
 	case "Role":
-		err = one(ctx, g, to, func(r *rbacv1.Role) { rules = r.Rules })
+		err = withRole(ctx, g, to, func(r *rbacv1.Role) { rules = r.Rules })
 	default:
 		err = fmt.Errorf("unsupported role reference kind: %q", to.Kind)
 	}
 	return rules, err
 }
 
-// held returns the rules that a user holds in a namespace and in the cluster. If it returns an error, the rules are
-// incomplete.
-func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
-	ctx = trace.Unrecorded(store.Aside(ctx))
+// userRules returns the rules that a user holds in a namespace and in the cluster. If it returns an error, the rules
+// are incomplete.
+func (g *Guard) userRules(ctx context.Context, who user.Info, namespace string) ([]rbacv1.PolicyRule, error) {
+	ctx = trace.WithoutRecording(store.WithAside(ctx))
 	inCluster := request.WithNamespace(ctx, metav1.NamespaceNone)
 	var all []authzrbac.Change
 	errs := []error{
@@ -334,8 +326,8 @@ func (g *Guard) held(ctx context.Context, who user.Info, namespace string) ([]rb
 	return rules, errors.Join(append(errs, err)...)
 }
 
-// one calls do with the role that a binding names, in the namespace of ctx.
-func one[T builtin.Object](ctx context.Context, g *Guard, to *rbacv1.RoleRef, do func(T)) error {
+// withRole calls do with the role that a binding names, in the namespace of ctx.
+func withRole[T builtin.Object](ctx context.Context, g *Guard, to *rbacv1.RoleRef, do func(T)) error {
 	resource := resources[to.Kind]
 	role, err := builtin.Get[T](ctx, g.Storage(rbacv1.SchemeGroupVersion.WithResource(resource)), to.Name, &metav1.GetOptions{})
 	switch {

@@ -16,7 +16,7 @@ func RoleBinding(guard *Guard) builtin.Resource[*rbacv1.RoleBinding] {
 		Names:    builtin.Names{Plural: "rolebindings", Singular: "rolebinding"},
 		List:     &rbacv1.RoleBindingList{},
 		Stored:   rbacv1.SchemeGroupVersion,
-		Default:  func(b *rbacv1.RoleBinding) { roleBindingParts(b).SetDefaults() },
+		Default:  func(b *rbacv1.RoleBinding) { roleBindingParts(b).setDefaults() },
 		Validate: func(b *rbacv1.RoleBinding) field.ErrorList { return roleBindingParts(b).Validate(true) },
 		ValidateUpdate: func(b, old *rbacv1.RoleBinding) field.ErrorList {
 			return roleBindingParts(b).ValidateUpdate(roleBindingParts(old), true)
@@ -27,7 +27,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: NAME}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]`,
 		// The description comes from v1beta1, as in every Kubernetes API server.
 		Columns: columns("roleBinding", rbacv1beta1.RoleBinding{}.SwaggerDoc()["roleRef"]),
-		Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return roleBindingParts(b).Row() },
+		Row:     func(b *rbacv1.RoleBinding) metav1.TableRow { return roleBindingParts(b).row() },
 		Hooks:   GuardBindings(guard, "rolebindings", roleBindingParts),
 	}
 }

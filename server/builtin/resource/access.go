@@ -28,8 +28,8 @@ type Access struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 }
 
-// Claim checks whether the namespace allows a claim administrative access.
-func (a Access) Claim(ctx context.Context, spec *resourcev1.ResourceClaimSpec, namespace string) field.ErrorList {
+// claim checks whether the namespace allows a claim administrative access.
+func (a Access) claim(ctx context.Context, spec *resourcev1.ResourceClaimSpec, namespace string) field.ErrorList {
 	i := slices.IndexFunc(spec.Devices.Requests, func(r resourcev1.DeviceRequest) bool {
 		return r.Exactly != nil && r.Exactly.AdminAccess != nil && *r.Exactly.AdminAccess
 	})

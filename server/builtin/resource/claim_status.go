@@ -86,7 +86,7 @@ func validateClaimStatus(claim, before *resourcev1.ResourceClaim, path *field.Pa
 func validateDeviceStatus(s *resourcev1.AllocatedDeviceStatus, allocated sets.Set[dra.SharedDeviceID], path *field.Path) field.ErrorList {
 	errs := validateDriver(s.Driver, path.Child("driver"))
 	errs = append(errs, validatePool(s.Pool, path.Child("pool"))...)
-	errs = append(errs, ValidateDevice(s.Device, path.Child("device"))...)
+	errs = append(errs, ValidateDeviceName(s.Device, path.Child("device"))...)
 	if id := deviceOf(s); !allocated.Has(id) {
 		errs = append(errs, field.Invalid(path, id, "must be an allocated device in the claim"))
 	}
@@ -116,7 +116,7 @@ func validateAllocation(a *resourcev1.AllocationResult, names names, path *field
 		for i := range a.Devices.Results {
 			r, path := &a.Devices.Results[i], devices.Child("results").Index(i)
 			errs = append(errs, names.Validate(r.Request, path.Child("request"))...)
-			errs = append(errs, ValidateDevice(r.Device, path.Child("device"))...)
+			errs = append(errs, ValidateDeviceName(r.Device, path.Child("device"))...)
 			errs = append(errs, validateBindings(r.BindingConditions, r.BindingFailureConditions, path)...)
 			errs = append(errs, validateTolerations(r.Tolerations, path.Child("tolerations"))...)
 		}

@@ -61,13 +61,12 @@ type deviceClassStrategy struct {
 }
 
 func (s deviceClassStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return append(s.Strategy.Validate(ctx, obj), declared(ctx, obj)...)
+	c := obj.(*resourcev1.DeviceClass)
+	return append(s.Strategy.Validate(ctx, obj), applyRules(ctx, resourcev1.Validate_DeviceClassSpec, deviceClassSpecPath, &c.Spec, nil)...)
 }
 
-func (s deviceClassStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	return append(s.Strategy.ValidateUpdate(ctx, obj, old), declared(ctx, obj)...)
-}
-
-func declared(ctx context.Context, obj runtime.Object) field.ErrorList {
-	return declaredIn(ctx).ClassConfig(obj.(*resourcev1.DeviceClass).Spec.Config, deviceClassSpecPath.Child("config"))
+func (s deviceClassStrategy) ValidateUpdate(ctx context.Context, obj, oldObj runtime.Object) field.ErrorList {
+	c, old := obj.(*resourcev1.DeviceClass), oldObj.(*resourcev1.DeviceClass)
+	errs := s.Strategy.ValidateUpdate(ctx, c, old)
+	return append(errs, applyRules(ctx, resourcev1.Validate_DeviceClassSpec, deviceClassSpecPath, &c.Spec, &old.Spec)...)
 }

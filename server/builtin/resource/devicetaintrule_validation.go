@@ -15,7 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 )
 
-var taintOf = builtin.Alike[resourcev1beta2.DeviceTaint, resourcev1.DeviceTaint]()
+var taintOf = builtin.ViewAs[resourcev1beta2.DeviceTaint, resourcev1.DeviceTaint]()
 
 // validateDeviceTaintRule validates a rule. old is nil for a new one.
 func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs field.ErrorList) {
@@ -32,7 +32,7 @@ func validateDeviceTaintRule(r, old *resourcev1beta2.DeviceTaintRule) (errs fiel
 			errs = append(errs, validatePool(*s.Pool, path.Child("pool"))...)
 		}
 		if s.Device != nil {
-			errs = append(errs, ValidateDevice(*s.Device, path.Child("device"))...)
+			errs = append(errs, ValidateDeviceName(*s.Device, path.Child("device"))...)
 		}
 	}
 	taint := field.NewPath("spec", "taint")

@@ -36,8 +36,8 @@ func validatePool(name string, path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// ValidateDevice requires the name of a device.
-func ValidateDevice(name string, path *field.Path) field.ErrorList {
+// ValidateDeviceName requires the name of a device.
+func ValidateDeviceName(name string, path *field.Path) field.ErrorList {
 	return builtin.Invalids(path, name, validation.IsDNS1123Label(name))
 }
 

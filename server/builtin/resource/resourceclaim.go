@@ -57,7 +57,7 @@ func ResourceClaim(access Access) builtin.Resource[*resourcev1.ResourceClaim] {
 					errs := access.Status(ctx, c, old)
 					errs = append(errs, builtin.ValidateObjectMetaUpdate(&c.ObjectMeta, &old.ObjectMeta)...)
 					errs = append(errs, validateClaimStatus(c, old, statusPath)...)
-					return append(errs, declaredIn(ctx).ClaimStatus(&c.Status, &old.Status, statusPath)...)
+					return append(errs, applyRules(ctx, resourcev1.Validate_ResourceClaimStatus, statusPath, &c.Status, &old.Status)...)
 				},
 			},
 		},
@@ -100,9 +100,9 @@ type resourceClaimStrategy struct {
 
 func (s resourceClaimStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	c := obj.(*resourcev1.ResourceClaim)
-	errs := s.access.Claim(ctx, &c.Spec, c.Namespace)
+	errs := s.access.claim(ctx, &c.Spec, c.Namespace)
 	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
-	return append(errs, declaredIn(ctx).Claim(&c.Spec, resourceClaimSpecPath)...)
+	return append(errs, applyRules(ctx, resourcev1.Validate_ResourceClaimSpec, resourceClaimSpecPath, &c.Spec, nil)...)
 }
 
 // ValidateUpdate refuses changes of the spec. In each version the type declares this rule. A change that v1beta1 does
@@ -113,7 +113,7 @@ func (s resourceClaimStrategy) ValidateUpdate(ctx context.Context, obj, oldObj r
 	if apiequality.Semantic.DeepEqual(c.Spec, old.Spec) {
 		return errs
 	}
-	if declaredIn(ctx).Flat && sameSpec(&c.Spec, &old.Spec) {
+	if version, _ := builtin.RequestVersion(ctx); version == resourcev1beta1.SchemeGroupVersion && sameSpec(&c.Spec, &old.Spec) {
 		return append(errs, builtin.ValidateImmutable(c.Spec, old.Spec, resourceClaimSpecPath)...)
 	}
 	return append(errs, builtin.Immutable(resourceClaimSpecPath))

@@ -61,14 +61,15 @@ type resourceClaimTemplateStrategy struct {
 
 func (s resourceClaimTemplateStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	t := obj.(*resourcev1.ResourceClaimTemplate)
-	errs := s.access.Claim(ctx, &t.Spec.Spec, t.Namespace)
+	errs := s.access.claim(ctx, &t.Spec.Spec, t.Namespace)
 	errs = append(errs, s.Strategy.Validate(ctx, obj)...)
-	return append(errs, declaredIn(ctx).Claim(&t.Spec.Spec, claimPath)...)
+	return append(errs, applyRules(ctx, resourcev1.Validate_ResourceClaimSpec, claimPath, &t.Spec.Spec, nil)...)
 }
 
-func (s resourceClaimTemplateStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	return append(errs, declaredIn(ctx).Claim(&obj.(*resourcev1.ResourceClaimTemplate).Spec.Spec, claimPath)...)
+func (s resourceClaimTemplateStrategy) ValidateUpdate(ctx context.Context, obj, oldObj runtime.Object) field.ErrorList {
+	t, old := obj.(*resourcev1.ResourceClaimTemplate), oldObj.(*resourcev1.ResourceClaimTemplate)
+	errs := s.Strategy.ValidateUpdate(ctx, t, old)
+	return append(errs, applyRules(ctx, resourcev1.Validate_ResourceClaimSpec, claimPath, &t.Spec.Spec, &old.Spec.Spec)...)
 }
 
 func validateResourceClaimTemplate(t *resourcev1.ResourceClaimTemplate) field.ErrorList {

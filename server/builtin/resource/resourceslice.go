@@ -86,14 +86,15 @@ func (s resourceSliceStrategy) PrepareForUpdate(ctx context.Context, obj, old ru
 }
 
 func (s resourceSliceStrategy) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
-	errs := s.Strategy.Validate(ctx, obj)
-	return append(errs, declaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, nil, resourceSliceSpecPath)...)
+	spec := &obj.(*resourcev1.ResourceSlice).Spec
+	return append(s.Strategy.Validate(ctx, obj),
+		applyRules(ctx, resourcev1.Validate_ResourceSliceSpec, resourceSliceSpecPath, spec, nil)...)
 }
 
 func (s resourceSliceStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
+	spec, stored := &obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec
 	errs := s.Strategy.ValidateUpdate(ctx, obj, old)
-	return append(errs,
-		declaredIn(ctx).Slice(&obj.(*resourcev1.ResourceSlice).Spec, &old.(*resourcev1.ResourceSlice).Spec, resourceSliceSpecPath)...)
+	return append(errs, applyRules(ctx, resourcev1.Validate_ResourceSliceSpec, resourceSliceSpecPath, spec, stored)...)
 }
 
 func validateResourceSlice(s *resourcev1.ResourceSlice) field.ErrorList {

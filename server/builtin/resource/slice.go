@@ -97,7 +97,7 @@ func validateDevices(spec, old *resourcev1.ResourceSliceSpec, path *field.Path) 
 	perDevice := spec.PerDeviceNodeSelection != nil && *spec.PerDeviceNodeSelection
 	for i := range spec.Devices {
 		device := &spec.Devices[i]
-		errs = append(errs, validateDevice(device, named(old, device.Name), perDevice, path.Index(i))...)
+		errs = append(errs, validateDevice(device, findDevice(old, device.Name), perDevice, path.Index(i))...)
 	}
 	seen := map[string]bool{}
 	for i, device := range spec.Devices {
@@ -126,7 +126,7 @@ func hasList(a resourcev1.DeviceAttribute) bool {
 	return a.BoolValues != nil || a.IntValues != nil || a.StringValues != nil || a.VersionValues != nil
 }
 
-func named(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
+func findDevice(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
 	if spec == nil {
 		return nil
 	}
@@ -138,19 +138,19 @@ func named(spec *resourcev1.ResourceSliceSpec, name string) *resourcev1.Device {
 
 // validateDevice does not check values that the stored device has already.
 func validateDevice(d, old *resourcev1.Device, perDevice bool, path *field.Path) field.ErrorList {
-	errs := ValidateDevice(d.Name, path.Child("name"))
+	errs := ValidateDeviceName(d.Name, path.Child("name"))
 	if n, most := len(d.Attributes)+len(d.Capacity), resourcev1.ResourceSliceMaxAttributesAndCapacitiesPerDevice; n > most {
 		errs = append(errs, field.Invalid(path, n, fmt.Sprintf("the total number of attributes and capacities must not exceed %d", most)))
 	}
 	for _, key := range slices.Sorted(maps.Keys(d.Attributes)) {
 		errs = append(errs, validateQualifiedName(string(key), path.Child("attributes"))...)
-		errs = append(errs, validateAttribute(d.Attributes[key], path.Child("attributes").Key(shortened(string(key))))...)
+		errs = append(errs, validateAttribute(d.Attributes[key], path.Child("attributes").Key(shorten(string(key))))...)
 	}
 	if old == nil || !apiequality.Semantic.DeepEqual(old.Capacity, d.Capacity) {
 		shared := d.AllowMultipleAllocations != nil && *d.AllowMultipleAllocations
 		for _, key := range slices.Sorted(maps.Keys(d.Capacity)) {
 			errs = append(errs, validateQualifiedName(string(key), path.Child("capacity"))...)
-			errs = append(errs, validateCapacity(d.Capacity[key], shared, path.Child("capacity").Key(shortened(string(key))))...)
+			errs = append(errs, validateCapacity(d.Capacity[key], shared, path.Child("capacity").Key(shorten(string(key))))...)
 		}
 	}
 	if old == nil || !apiequality.Semantic.DeepEqual(old.Taints, d.Taints) {
@@ -277,8 +277,8 @@ func validateIdentifier(id string, path *field.Path) (errs field.ErrorList) {
 	return append(errs, builtin.Invalids(path, id, content.IsCIdentifier(id))...)
 }
 
-// shortened cuts the middle out of a key that is over the limit.
-func shortened(key string) string {
+// shorten cuts the middle out of a key that is over the limit.
+func shorten(key string) string {
 	const most, dots = resourcev1.DeviceMaxDomainLength + 1 + resourcev1.DeviceMaxIDLength, "..."
 	if len(key) <= most {
 		return key

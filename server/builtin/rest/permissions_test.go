@@ -109,7 +109,7 @@ func servePermissions(t *testing.T) *httptest.Server {
 	}}
 	var providers []endpoint.RESTStorageProvider
 	for _, group := range []string{"", "certificates.k8s.io", "resource.k8s.io", "rbac.authorization.k8s.io"} {
-		providers = append(providers, rest.RESTStorageProvider{Group: all.Group(group, needs)})
+		providers = append(providers, provider(group, needs))
 	}
 	if err := api.InstallAPIs(source, builtintest.NewEtcd(t), providers...); err != nil {
 		t.Fatal(err)

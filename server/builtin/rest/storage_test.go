@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	corerest "github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/all"
 	"github.com/kx-apiserver/kx/server/builtin/rest"
 	"github.com/kx-apiserver/kx/server/endpoint"
@@ -31,12 +32,18 @@ import (
 
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
+// provider provides the storages of the built-in group of a name.
+func provider(name string, needs all.Needs) rest.RESTStorageProvider {
+	groups := all.Groups(needs)
+	return rest.RESTStorageProvider{Group: groups[slices.IndexFunc(groups, func(g builtin.Group) bool { return g.Name() == name })]}
+}
+
 func core(eventTTL time.Duration) endpoint.RESTStorageProvider {
-	return rest.RESTStorageProvider{Group: all.Group("", all.Needs{EventTTL: eventTTL})}
+	return provider("", all.Needs{EventTTL: eventTTL})
 }
 
 func apps() endpoint.RESTStorageProvider {
-	return rest.RESTStorageProvider{Group: all.Group("apps", all.Needs{})}
+	return provider("apps", all.Needs{})
 }
 
 func storages(t *testing.T, provider endpoint.RESTStorageProvider, getter backend.RESTOptionsGetter, config map[string]string) endpoint.APIGroupInfo {

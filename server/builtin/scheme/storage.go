@@ -85,7 +85,7 @@ func (c *storageCodec) Identifier() runtime.Identifier { return c.identifier }
 
 // Encode writes obj as it is stored.
 func (c *storageCodec) Encode(obj runtime.Object, w io.Writer) error {
-	obj, kind, err := c.stored(obj)
+	obj, kind, err := c.toStorageVersion(obj)
 	if err != nil {
 		return fmt.Errorf("encode %T for storage: %w", obj, err)
 	}
@@ -98,8 +98,8 @@ func (c *storageCodec) Encode(obj runtime.Object, w io.Writer) error {
 	return c.encoder.Encode(obj, w)
 }
 
-// stored converts obj to the storage version, and returns its kind.
-func (c *storageCodec) stored(obj runtime.Object) (runtime.Object, string, error) {
+// toStorageVersion converts obj to the storage version, and returns its kind.
+func (c *storageCodec) toStorageVersion(obj runtime.Object) (runtime.Object, string, error) {
 	kinds, _, err := c.scheme.ObjectKinds(obj)
 	if err != nil {
 		return obj, "", err

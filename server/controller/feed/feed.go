@@ -110,7 +110,7 @@ func (f *Feed) Run(ctx context.Context) {
 }
 
 func (f *Feed) look(ctx context.Context) (revision int64, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	if revision, err = f.etcd.Revision(ctx); err != nil {
 		return 0, err
 	}
@@ -121,7 +121,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		f.put(kv.Key, Pair{Value: stored(kv.Value), Revision: revision})
+		f.put(kv.Key, Pair{Value: nonNil(kv.Value), Revision: revision})
 	}
 	for _, to := range f.all {
 		to.End(revision)
@@ -132,7 +132,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 
 // watch passes on changes until etcd ends the watch, or the encryption keys change.
 func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struct{}) (err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	changes := f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
@@ -154,7 +154,7 @@ func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struc
 
 func (f *Feed) changed(events []*clientv3.Event) {
 	for _, event := range events {
-		p := Pair{Value: stored(event.Kv.Value), Revision: event.Kv.ModRevision, Changed: true}
+		p := Pair{Value: nonNil(event.Kv.Value), Revision: event.Kv.ModRevision, Changed: true}
 		if event.Type == clientv3.EventTypeDelete {
 			p.Value = nil
 		}
@@ -162,8 +162,8 @@ func (f *Feed) changed(events []*clientv3.Event) {
 	}
 }
 
-// stored returns the value of an existing key, never nil. etcd's client returns nil for an empty value.
-func stored(value []byte) []byte {
+// nonNil returns the value of an existing key, never nil. etcd's client returns nil for an empty value.
+func nonNil(value []byte) []byte {
 	if value == nil {
 		return []byte{}
 	}
@@ -190,8 +190,8 @@ func (f *Feed) put(key string, p Pair) {
 	}
 }
 
-// recovered turns a panic, which would end the process, into an error.
-func recovered(err *error) {
+// recoverPanic turns a panic, which would end the process, into an error.
+func recoverPanic(err *error) {
 	if reason := recover(); reason != nil {
 		*err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 	}

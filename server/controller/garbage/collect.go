@@ -53,13 +53,13 @@ func (c *Controller) read(ctx context.Context, key string) (*storedParts, int64,
 	return f, kv.ModRevision, nil
 }
 
-// now reads the object with a UID, nil if it is no longer at its key.
-func (c *Controller) now(ctx context.Context, uid id, key string, cause int64) (*object, error) {
+// readPresent reads the object with a UID, nil if it is no longer at its key.
+func (c *Controller) readPresent(ctx context.Context, uid id, key string, cause int64) (*object, error) {
 	f, revision, err := c.read(ctx, key)
 	if err != nil || f == nil || idOf(f.uid) != uid {
 		return nil, err
 	}
-	t := c.targets.of(c.storages, key)
+	t := c.targets.find(c.storages, key)
 	if t == nil {
 		return nil, fmt.Errorf("%s: %w", key, errUnserved)
 	}
@@ -112,12 +112,12 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	if blocked {
 		return nil
 	}
-	o, err := c.now(ctx, uid, key, cause)
+	o, err := c.readPresent(ctx, uid, key, cause)
 	switch {
 	case err != nil || o == nil:
 		return err
 	case waits:
-		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents, because(dependentsGone))
+		return c.removeFinalizer(ctx, o, metav1.FinalizerDeleteDependents, newDecision(dependentsGone))
 	case len(o.owners) == 0:
 		return nil
 	}
@@ -133,14 +133,14 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 		return nil
 	case solid:
 		// An owner that waits for its dependents would otherwise wait for this one for ever.
-		return c.dropOwners(ctx, o, append(dangling, waiting...), because(referencesDropped, len(dangling)+len(waiting)))
+		return c.dropOwners(ctx, o, append(dangling, waiting...), newDecision(referencesDropped, len(dangling)+len(waiting)))
 	case len(waiting) > 0 && dependents:
 		if circle {
 			if err := c.unblock(ctx, o); err != nil {
 				return err
 			}
 		}
-		return c.remove(ctx, o, metav1.DeletePropagationForeground, because(ownersWait))
+		return c.remove(ctx, o, metav1.DeletePropagationForeground, newDecision(ownersWait))
 	}
 	policy := metav1.DeletePropagationBackground
 	switch {
@@ -149,13 +149,13 @@ func (c *Controller) collect(ctx context.Context, uid id, cause int64) error {
 	case o.foreground:
 		policy = metav1.DeletePropagationForeground
 	}
-	return c.remove(ctx, o, policy, because(ownersGone, len(o.owners)))
+	return c.remove(ctx, o, policy, newDecision(ownersGone, len(o.owners)))
 }
 
-// why records the decision in the first step of a write.
-type why func(*trace.Step)
+// decision tells the first step of a write why the write was decided.
+type decision func(*trace.Step)
 
-func because(reason trace.Reason, numbers ...int) why {
+func newDecision(reason trace.Reason, numbers ...int) decision {
 	return func(step *trace.Step) {
 		if len(numbers) == 0 {
 			step.Why(reason)
@@ -199,7 +199,7 @@ func (c *Controller) ownerOf(ctx context.Context, o *object, r *metav1.OwnerRefe
 		return nil, nil // no object can have this name, and its key would be another object's
 	}
 	key := t.key(o.namespace, r.Name)
-	if c.absent.has(key, r.UID) {
+	if c.absent.has(key, r.UID) && !c.exists(r.UID) {
 		return nil, nil
 	}
 	owner, _, err := c.read(ctx, key)
@@ -219,7 +219,14 @@ func (c *Controller) hasGone(o *object, r *metav1.OwnerReference) bool {
 	return ok && was.name == c.index.nameOf(groupOf(r.APIVersion), r.Kind, r.Name) && (was.namespace == "" || was.namespace == o.namespace)
 }
 
-// absent remembers owners that are gone: a UID does not come back. mu guards known.
+// exists reports whether the watch has seen an object with a UID, and not its end.
+func (c *Controller) exists(uid types.UID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.index.byUID[idOf(uid)] != nil
+}
+
+// absent remembers owners that are gone. A UID comes back only by a rewind, and then the index has it. mu guards known.
 type absent struct {
 	mu    sync.Mutex
 	known map[string]types.UID
@@ -266,7 +273,7 @@ func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 		dependents = append(dependents, node{key: dependent.key, uid: dependent.uid})
 	}
 	c.mu.Unlock()
-	owner, err := c.now(ctx, uid, key, cause)
+	owner, err := c.readPresent(ctx, uid, key, cause)
 	if err != nil || owner == nil {
 		return err
 	}
@@ -274,22 +281,22 @@ func (c *Controller) release(ctx context.Context, uid id, cause int64) error {
 	group.SetLimit(mostAtOnce)
 	for _, d := range dependents {
 		group.Go(func() error {
-			dependent, err := c.now(ctx, d.uid, d.key, cause)
+			dependent, err := c.readPresent(ctx, d.uid, d.key, cause)
 			if err != nil || dependent == nil {
 				return err
 			}
-			return c.dropOwners(ctx, dependent, []types.UID{owner.uid}, because(ownerLeaves))
+			return c.dropOwners(ctx, dependent, []types.UID{owner.uid}, newDecision(ownerLeaves))
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, because(nobodyLeft))
+	return c.removeFinalizer(ctx, owner, metav1.FinalizerOrphanDependents, newDecision(nobodyLeft))
 }
 
 // remove deletes an object in the state in which it was judged. If it has changed, it is still deleted if its
 // owners are the same.
-func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation, why why) error {
+func (c *Controller) remove(ctx context.Context, o *object, policy metav1.DeletionPropagation, why decision) error {
 	err := c.delete(ctx, o, policy, true, why)
 	if err == nil {
 		return nil
@@ -297,7 +304,7 @@ func (c *Controller) remove(ctx context.Context, o *object, policy metav1.Deleti
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return err
 	}
-	latest, readErr := c.now(ctx, idOf(o.uid), o.key, o.cause)
+	latest, readErr := c.readPresent(ctx, idOf(o.uid), o.key, o.cause)
 	switch {
 	case readErr != nil || latest == nil:
 		return readErr
@@ -311,7 +318,7 @@ func (c *Controller) remove(ctx context.Context, o *object, policy metav1.Deleti
 }
 
 // dropOwners removes references from an object.
-func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID, why why) error {
+func (c *Controller) dropOwners(ctx context.Context, o *object, gone []types.UID, why decision) error {
 	return c.update(ctx, o, why, func(m metav1.Object) (changed bool) {
 		owners := m.GetOwnerReferences()
 		left := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return slices.Contains(gone, r.UID) })
@@ -326,7 +333,7 @@ var ownersUnblocked = trace.Because("owners-unblocked",
 
 // unblock makes an object stop blocking the deletion of its owners.
 func (c *Controller) unblock(ctx context.Context, o *object) error {
-	return c.update(ctx, o, because(ownersUnblocked), func(m metav1.Object) (changed bool) {
+	return c.update(ctx, o, newDecision(ownersUnblocked), func(m metav1.Object) (changed bool) {
 		owners := slices.Clone(m.GetOwnerReferences())
 		for i := range owners {
 			if blocks(&owners[i]) {
@@ -338,7 +345,7 @@ func (c *Controller) unblock(ctx context.Context, o *object) error {
 	})
 }
 
-func (c *Controller) removeFinalizer(ctx context.Context, o *object, finalizer string, why why) error {
+func (c *Controller) removeFinalizer(ctx context.Context, o *object, finalizer string, why decision) error {
 	return c.update(ctx, o, why, func(m metav1.Object) (changed bool) {
 		finalizers := m.GetFinalizers()
 		left := slices.DeleteFunc(slices.Clone(finalizers), func(f string) bool { return f == finalizer })

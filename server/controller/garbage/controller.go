@@ -52,15 +52,15 @@ const mostUntold = 100
 
 // task is a task about the object with a UID. other is the UID of the owner that it concerns, if any.
 type task struct {
-	what       what
+	what       taskKind
 	uid, other id
 }
 
-type what uint8
+type taskKind uint8
 
 const (
 	// collect deletes an object if it is garbage, and drops its references to owners that are gone.
-	collect what = iota
+	collect taskKind = iota
 	// release drops the references to an object that is being deleted, and orphans its dependents.
 	release
 	// tell creates the event about a reference into another namespace.
@@ -75,8 +75,8 @@ func New(kit *work.Kit) *Controller {
 		writer: kit.Writer(component, "generic-garbage-collector"),
 		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{}, blind: map[task]bool{}, untold: map[id]map[id]bool{},
 	}
-	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.quickly)
-	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.slowly)
+	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.tryBriefly)
+	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.trySlowTask)
 	c.telling = work.NewLoop(component+"-events", 1, kit.Metrics, kit.Log, c.try)
 	c.index.wake = func(n *node) { c.add(task{collect, n.uid, id{}}) }
 	c.index.release = func(n *node) { c.add(task{release, n.uid, id{}}) }
@@ -96,9 +96,9 @@ func (c *Controller) invalid(n *node, owner id) {
 	c.telling.Add(task{tell, n.uid, owner}, c.revision)
 }
 
-// told queues an object for collection when all events about it have been tried: the events read the object.
+// finishTask queues an object for collection when all events about it have been tried: the events read the object.
 // The caller holds mu.
-func (c *Controller) told(t task, cause int64) {
+func (c *Controller) finishTask(t task, cause int64) {
 	owners, waits := c.untold[t.uid]
 	delete(owners, t.other)
 	if waits && len(owners) == 0 {
@@ -143,7 +143,7 @@ func (c *Controller) try(ctx context.Context, t task, cause int64) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t.what == tell {
-		c.told(t, cause)
+		c.finishTask(t, cause)
 	}
 	switch {
 	case err == nil:

@@ -27,8 +27,8 @@
 // # Invariants
 //
 //  1. The index only suggests. Before a deletion or a release, the state is read from etcd again, and each
-//     write names the UID and, for deletions, the judged revision. Only the end of a UID needs no second look:
-//     it does not come back.
+//     write names the UID and, for deletions, the judged revision. Only the end of a UID needs no second look,
+//     unless the watch has seen it come back, as it does when etcd is rewound.
 //  2. All state is in etcd. Any number of processes may do this at once: work that another process has already
 //     done is no error, and the first look of a new process finds the remaining work.
 //  3. An object that fails is retried later and later. Objects that can't be read or deleted, or whose

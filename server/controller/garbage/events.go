@@ -16,6 +16,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 )
 
 // events remembers the created events, as recorders of controllers do: it counts repetitions, merges similar
@@ -40,7 +41,7 @@ func (c *Controller) tell(ctx context.Context, uid, owner id, cause int64) error
 	}
 	key := n.key
 	c.mu.Unlock()
-	o, err := c.now(ctx, uid, key, cause)
+	o, err := c.readPresent(ctx, uid, key, cause)
 	if err != nil || o == nil {
 		return err
 	}
@@ -89,7 +90,9 @@ func (c *Controller) createEvent(ctx context.Context, t *target, event *corev1.E
 	if !ok {
 		return nil, errors.New("events can't be created")
 	}
-	ctx, end := c.begin(ctx, t, "create", event.Namespace, "", cause, because(ownerElsewhere))
+	ctx, end := c.writer.Begin(ctx, work.Write{
+		Verb: "create", Resource: t.resource, Namespace: event.Namespace, Cause: cause, Why: newDecision(ownerElsewhere),
+	})
 	defer end(&err)
 	made, err := c.writer.Create(ctx, storage, event.Name, event)
 	return asEvent(made, err)
@@ -110,7 +113,9 @@ func (c *Controller) countEvent(ctx context.Context, t *target, event *corev1.Ev
 		next.Count, next.LastTimestamp, next.Message = event.Count, event.LastTimestamp, event.Message
 		return next, nil
 	}
-	ctx, end := c.begin(ctx, t, "update", event.Namespace, event.Name, cause, because(ownerElsewhere))
+	ctx, end := c.writer.Begin(ctx, work.Write{
+		Verb: "update", Resource: t.resource, Namespace: event.Namespace, Name: event.Name, Cause: cause, Why: newDecision(ownerElsewhere),
+	})
 	defer end(&err)
 	updated, err := c.writer.Update(ctx, storage, event.Name, rest.DefaultUpdatedObjectInfo(nil, next))
 	return asEvent(updated, err)

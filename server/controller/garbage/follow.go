@@ -47,7 +47,7 @@ func (c *Controller) Put(p feed.Pair) {
 		return
 	}
 	if p.Value == nil {
-		c.removed(p.Key, p.Revision)
+		c.removeKey(p.Key, p.Revision)
 		return
 	}
 	f, err := scan(c.decoder, c.prefix+p.Key, p.Value)
@@ -74,8 +74,8 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 }
 
-// removed removes a key from the index.
-func (c *Controller) removed(key string, revision int64) {
+// removeKey removes a key from the index.
+func (c *Controller) removeKey(key string, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.revision = revision

@@ -66,19 +66,19 @@ func (s *slowness) any() bool {
 	return len(s.until) > 0
 }
 
-// quickly tries a task for a short time, or moves it to the slow loop.
-func (c *Controller) quickly(ctx context.Context, t task, cause int64) error {
+// tryBriefly tries a task for a short time, or moves it to the slow loop.
+func (c *Controller) tryBriefly(ctx context.Context, t task, cause int64) error {
 	if c.slowness.any() && c.slowness.has(c.resourceOf(t)) {
 		c.slow.Add(t, cause)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, quickWork)
 	defer cancel()
-	return c.slowly(ctx, t, cause)
+	return c.trySlowTask(ctx, t, cause)
 }
 
-// slowly tries a task, and marks its resource as slow if it fails late.
-func (c *Controller) slowly(ctx context.Context, t task, cause int64) error {
+// trySlowTask tries a task, and marks its resource as slow if it fails late.
+func (c *Controller) trySlowTask(ctx context.Context, t task, cause int64) error {
 	began := time.Now()
 	err := c.try(ctx, t, cause)
 	if err != nil && time.Since(began) >= slowWork {

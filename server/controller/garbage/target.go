@@ -44,8 +44,8 @@ type targets struct {
 	byKind   map[schema.GroupVersionKind]*target
 }
 
-// of returns the resource of a key, nil if it is not served.
-func (t *targets) of(storages work.Storages, key string) *target {
+// find returns the resource of a key, nil if it is not served.
+func (t *targets) find(storages work.Storages, key string) *target {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.renew(storages)

@@ -18,16 +18,17 @@ import (
 // component is the controller's name in events, journeys and metrics.
 const component = "garbage-collector-controller"
 
-// begin returns the context of a write, and records the write as a journey. end ends that with *err.
-func (c *Controller) begin(ctx context.Context, t *target, verb, namespace, name string, cause int64,
-	why why) (_ context.Context, end func(err *error)) {
-	return c.writer.Begin(ctx, work.Write{Verb: verb, Resource: t.resource, Namespace: namespace, Name: name, Cause: cause, Why: why})
+// begin returns the context of a write to an object, and records the write as a journey. end ends that with *err.
+func (c *Controller) begin(ctx context.Context, verb string, o *object, why decision) (_ context.Context, end func(err *error)) {
+	return c.writer.Begin(ctx, work.Write{
+		Verb: verb, Resource: o.target.resource, Namespace: o.namespace, Name: o.name, Cause: o.cause, Why: why,
+	})
 }
 
 // delete deletes an object: exactly in its judged state, or in any state.
-func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool, why why) (err error) {
+func (c *Controller) delete(ctx context.Context, o *object, policy metav1.DeletionPropagation, exactly bool, why decision) (err error) {
 	deleter := o.storage.(rest.GracefulDeleter) // it is a target
-	ctx, end := c.begin(ctx, o.target, "delete", o.namespace, o.name, o.cause, why)
+	ctx, end := c.begin(ctx, "delete", o, why)
 	defer end(&err)
 	preconditions := &metav1.Preconditions{UID: &o.uid}
 	if exactly {
@@ -40,7 +41,7 @@ func (c *Controller) delete(ctx context.Context, o *object, policy metav1.Deleti
 var errAsItIs = errors.New("nothing is to be changed")
 
 // update changes the metadata of an object, if the object has not changed since it was read.
-func (c *Controller) update(ctx context.Context, o *object, why why, change func(metav1.Object) (changed bool)) (err error) {
+func (c *Controller) update(ctx context.Context, o *object, why decision, change func(metav1.Object) (changed bool)) (err error) {
 	updater, ok := o.storage.(rest.Updater)
 	if !ok {
 		return fmt.Errorf("%s can't be updated", o.key)
@@ -56,7 +57,7 @@ func (c *Controller) update(ctx context.Context, o *object, why why, change func
 		}
 		return next, nil
 	}
-	ctx, end := c.begin(ctx, o.target, "update", o.namespace, o.name, o.cause, why)
+	ctx, end := c.begin(ctx, "update", o, why)
 	defer end(&err)
 	_, err = c.writer.Update(ctx, updater, o.name, rest.DefaultUpdatedObjectInfo(nil, next))
 	if apierrors.IsNotFound(err) {

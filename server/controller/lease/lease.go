@@ -163,12 +163,12 @@ func (e *Elector) seenValid() bool {
 
 // try takes or renews the Lease, and reports whether this process holds it now.
 func (e *Elector) try(ctx context.Context) bool {
-	if e.seenHolder() == e.identity && e.seenValid() && e.update(ctx, e.held()) == nil {
+	if e.seenHolder() == e.identity && e.seenValid() && e.update(ctx, e.leaseSpec()) == nil {
 		return true // it need not be read: nobody else has changed it
 	}
 	switch err := e.get(ctx); {
 	case apierrors.IsNotFound(err):
-		return e.create(ctx, e.held()) == nil
+		return e.create(ctx, e.leaseSpec()) == nil
 	case err != nil:
 		return false
 	}
@@ -177,11 +177,11 @@ func (e *Elector) try(ctx context.Context) bool {
 	if holder != "" && holder != e.identity && e.seenValid() {
 		return false
 	}
-	return e.update(ctx, e.held()) == nil
+	return e.update(ctx, e.leaseSpec()) == nil
 }
 
-// held returns the spec of a Lease that this process takes, or renews.
-func (e *Elector) held() coordinationv1.LeaseSpec {
+// leaseSpec returns the spec of a Lease that this process takes, or renews.
+func (e *Elector) leaseSpec() coordinationv1.LeaseSpec {
 	now := metav1.NowMicro()
 	spec := coordinationv1.LeaseSpec{
 		HolderIdentity: &e.identity, LeaseDurationSeconds: new(int32(holds / time.Second)), AcquireTime: &now, RenewTime: &now,
@@ -240,7 +240,7 @@ func (e *Elector) storage() (storage, error) {
 }
 
 func (e *Elector) request(ctx context.Context, verb string) context.Context {
-	return store.Aside(work.As(ctx, work.APIServer, &request.RequestInfo{
+	return store.WithAside(work.WithRequest(ctx, work.APIServer, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: leases.Group, APIVersion: leases.Version, Resource: leases.Resource,
 		Namespace: metav1.NamespaceSystem, Name: Name,
 	}))
@@ -313,7 +313,7 @@ func (e *Elector) update(ctx context.Context, spec coordinationv1.LeaseSpec) err
 		return lease, nil
 	}
 	obj, _, err := s.Update(e.request(ctx, "update"), Name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+		rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 // manager is the Lease of kube-controller-manager.
 const manager = "kube-controller-manager"
 
-// Other warns of a kube-controller-manager that does the same work. mu guards holder and until.
-type Other struct {
+// OtherManager warns of a kube-controller-manager that does the same work. mu guards holder and until.
+type OtherManager struct {
 	decoder *admin.Decoder
 	log     *slog.Logger
 
@@ -28,16 +28,16 @@ type Other struct {
 }
 
 // NewOther creates a follower of Leases.
-func NewOther(decoder *admin.Decoder, log *slog.Logger) *Other {
-	return &Other{decoder: decoder, log: log}
+func NewOther(decoder *admin.Decoder, log *slog.Logger) *OtherManager {
+	return &OtherManager{decoder: decoder, log: log}
 }
 
 // Begin and End do nothing: the last Lease stays known.
-func (o *Other) Begin()    {}
-func (o *Other) End(int64) {}
+func (o *OtherManager) Begin()    {}
+func (o *OtherManager) End(int64) {}
 
 // Put examines one Lease.
-func (o *Other) Put(p feed.Pair) {
+func (o *OtherManager) Put(p feed.Pair) {
 	if namespace, name := p.Name(Resource); namespace != metav1.NamespaceSystem || name != manager {
 		return
 	}
@@ -57,7 +57,7 @@ func (o *Other) Put(p feed.Pair) {
 }
 
 // see treats a Lease that has just been renewed as held. For any other one it goes by the times in the Lease.
-func (o *Other) see(spec *coordinationv1.LeaseSpec, renewed bool) {
+func (o *OtherManager) see(spec *coordinationv1.LeaseSpec, renewed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before := o.holder
@@ -81,7 +81,7 @@ func (o *Other) see(spec *coordinationv1.LeaseSpec, renewed bool) {
 }
 
 // Holder returns the running kube-controller-manager, empty if there is none.
-func (o *Other) Holder() string {
+func (o *OtherManager) Holder() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Now().After(o.until) {

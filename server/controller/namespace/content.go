@@ -222,7 +222,7 @@ func (c collection) deleteAll(ctx context.Context, ns *corev1.Namespace, writer 
 	})
 	defer end(&err)
 	options := &metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
-	admit, err := writer.Deleting(ctx, "", options)
+	admit, err := writer.DeleteValidation(ctx, "", options)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ type Controller struct {
 	counts *work.Counts
 
 	mu     sync.Mutex
-	ending map[types.UID]*ending
+	ending map[types.UID]*endingNamespace
 	// working counts the namespaces that are being worked on.
 	working int
 	// term ends when this process stops emptying namespaces. It is nil while another process does.
@@ -77,9 +77,9 @@ type namespaceStorage interface {
 // creates namespaces, and does not empty deleted ones.
 func New(kit *work.Kit, elsewhere work.Storages, complete func(context.Context) error) *Controller {
 	c := &Controller{
-		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*ending{},
+		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*endingNamespace{},
 		writer: kit.Writer("namespace-controller", "namespace-controller"),
-		beside: make(chan struct{}, mostBeside), counts: kit.Metrics.Of("namespace-controller"),
+		beside: make(chan struct{}, mostBeside), counts: kit.Metrics.Counts("namespace-controller"),
 	}
 	installed := kit.Storages()
 	resource := func(name string) rest.Storage { return installed[corev1.SchemeGroupVersion.WithResource(name)] }
@@ -235,7 +235,7 @@ func (c *Controller) watch(revision string) (saw bool) {
 
 // request returns the context of a request for namespaces.
 func (c *Controller) request(ctx context.Context, who authuser.Info, verb, subresource string) context.Context {
-	return work.As(ctx, who, &request.RequestInfo{
+	return work.WithRequest(ctx, who, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIVersion: "v1", Resource: "namespaces", Subresource: subresource,
 	})
 }

@@ -29,7 +29,7 @@ var namespaceEmpty = trace.Because("namespace-empty",
 
 // empty deletes the content of a namespace, records the remaining content in its status, and removes our
 // finalizer if nothing remains. done reports whether our work is done.
-func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done bool, err error) {
+func (c *Controller) empty(ctx context.Context, uid types.UID, e *endingNamespace) (done bool, err error) {
 	ns, err := c.stillEnding(ctx, e.name, uid)
 	if err != nil {
 		return gone(err), unlessGone(err)
@@ -55,7 +55,7 @@ func (c *Controller) empty(ctx context.Context, uid types.UID, e *ending) (done 
 // deleteContent deletes the content of a namespace: of all resources at first, then of those with remaining
 // objects. When nothing is left, it examines all once more. Nothing remains for certain only if all resources
 // are known, and were before their storages were read.
-func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e *ending) *content {
+func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e *endingNamespace) *content {
 	guard := c.guard(e.name, ns.UID)
 	var unknown error
 	if e.left == nil || e.incomplete {
@@ -63,18 +63,18 @@ func (c *Controller) deleteContent(ctx context.Context, ns *corev1.Namespace, e 
 			e.left = nil
 		}
 	}
-	remains := deleteContent(ctx, ns, c.everything(), c.writer, guard, e.left)
+	remains := deleteContent(ctx, ns, c.allStorages(), c.writer, guard, e.left)
 	if e.left != nil && unknown == nil && remains.isGone() {
 		unknown = c.complete(ctx)
-		remains = deleteContent(ctx, ns, c.everything(), c.writer, guard, nil)
+		remains = deleteContent(ctx, ns, c.allStorages(), c.writer, guard, nil)
 	}
 	remains.unknown = unknown
 	e.left, e.incomplete = remains.left, unknown != nil
 	return remains
 }
 
-// everything returns the storages of this server and of others.
-func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
+// allStorages returns the storages of this server and of others.
+func (c *Controller) allStorages() map[schema.GroupVersionResource]rest.Storage {
 	all := c.storages()
 	if c.elsewhere != nil {
 		maps.Copy(all, c.elsewhere())
@@ -83,10 +83,10 @@ func (c *Controller) everything() map[schema.GroupVersionResource]rest.Storage {
 }
 
 // stillEnding reads the namespace. The error is errNotEnding if the namespace is gone, if another one has its
-// name, or if it has no finalizers.
+// name, if it has no finalizers, or if it is not being deleted: a rewind may have brought it back.
 func (c *Controller) stillEnding(ctx context.Context, name string, uid types.UID) (*corev1.Namespace, error) {
 	ns, err := c.get(ctx, name)
-	if err == nil && (ns.UID != uid || len(ns.Spec.Finalizers) == 0) {
+	if err == nil && (ns.UID != uid || ns.DeletionTimestamp == nil || len(ns.Spec.Finalizers) == 0) {
 		err = errNotEnding
 	}
 	return ns, err

@@ -124,7 +124,7 @@ func TestLaterNamespaceIsSpared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := p.empty(t.Context(), old.UID, &ending{name: "a"}); !done || err != nil {
+	if done, err := p.empty(t.Context(), old.UID, &endingNamespace{name: "a"}); !done || err != nil {
 		t.Fatal(done, err)
 	}
 	p.add("a")
@@ -134,7 +134,7 @@ func TestLaterNamespaceIsSpared(t *testing.T) {
 	if remains.isGone() || len(remains.failures) != 1 || !errors.Is(remains.failures[0], errNotEnding) {
 		t.Errorf("of a later namespace's content it is said: %+v", remains)
 	}
-	if done, err := p.empty(t.Context(), old.UID, &ending{name: "a"}); !done || err != nil {
+	if done, err := p.empty(t.Context(), old.UID, &endingNamespace{name: "a"}); !done || err != nil {
 		t.Error(done, err)
 	}
 	if err := p.tell(t.Context(), old, remains); !gone(err) {

@@ -36,8 +36,8 @@ const (
 	perSecond = 50
 )
 
-// ending is a namespace that is being deleted. It is in one of the queues, or is being worked on.
-type ending struct {
+// endingNamespace is a namespace that is being deleted. It is in one of the queues, or is being worked on.
+type endingNamespace struct {
 	name string
 	// since is the start of its wait.
 	since time.Time
@@ -79,8 +79,8 @@ func (c *Controller) see(ns *corev1.Namespace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ending[ns.UID] == nil {
-		c.ending[ns.UID] = &ending{name: ns.Name, since: time.Now()}
-		c.counts.Added(c.waiting())
+		c.ending[ns.UID] = &endingNamespace{name: ns.Name, since: time.Now()}
+		c.counts.Add(c.queueLength())
 		if c.term != nil {
 			c.fresh.AddAfter(ns.UID, settle)
 		}
@@ -100,9 +100,9 @@ func (c *Controller) dropPauses(uid types.UID) {
 	c.slow.Forget(uid)
 }
 
-// waiting returns the approximate number of waiting namespaces: it may include some that have just gone. The
+// queueLength returns the approximate number of waiting namespaces: it may include some that have just gone. The
 // caller holds mu.
-func (c *Controller) waiting() int { return max(0, len(c.ending)-c.working) }
+func (c *Controller) queueLength() int { return max(0, len(c.ending)-c.working) }
 
 // work empties the namespaces of a queue, one after the other. It starts the next one when an attempt ends, or
 // takes longer than patience.
@@ -148,7 +148,7 @@ func (c *Controller) take(uid types.UID, longest time.Duration) {
 	if e != nil && term != nil {
 		e.working = true
 		c.working++
-		c.counts.Taken(c.waiting(), e.since)
+		c.counts.Start(c.queueLength(), e.since)
 	}
 	c.mu.Unlock()
 	switch {
@@ -159,10 +159,10 @@ func (c *Controller) take(uid types.UID, longest time.Duration) {
 	}
 }
 
-func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, longest time.Duration) {
+func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamespace, longest time.Duration) {
 	began := time.Now()
 	done, err := c.attempt(term, uid, e, longest)
-	c.counts.Worked(began)
+	c.counts.Finish(began)
 	c.mu.Lock()
 	e.since = time.Now()
 	c.working--
@@ -175,7 +175,7 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, long
 	case done:
 		c.forget(uid)
 	default:
-		c.counts.Again(err != nil)
+		c.counts.Retry(err != nil)
 		if err != nil {
 			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", e.name, "error", err)
 		}
@@ -188,7 +188,7 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *ending, long
 }
 
 // attempt makes one attempt. It recovers from a panic, which would end the process.
-func (c *Controller) attempt(term context.Context, uid types.UID, e *ending, longest time.Duration) (done bool, err error) {
+func (c *Controller) attempt(term context.Context, uid types.UID, e *endingNamespace, longest time.Duration) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(term, longest)
 	defer cancel()
 	defer func() {

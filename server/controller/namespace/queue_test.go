@@ -145,7 +145,7 @@ func TestLooksAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &ending{name: "a"}
+	e := &endingNamespace{name: "a"}
 	for attempt := range 3 {
 		if done, err := p.empty(t.Context(), ns.UID, e); done || err != nil {
 			t.Fatal(done, err)
@@ -175,7 +175,7 @@ func TestUnknownResources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &ending{name: "a"}
+	e := &endingNamespace{name: "a"}
 	says := func(reason, message string) {
 		t.Helper()
 		if done, err := p.empty(t.Context(), ns.UID, e); done || err != nil {
@@ -257,8 +257,7 @@ func (p parts) letGo(namespace, name string) {
 		}
 		return cm, err
 	}
-	_, _, err := p.all[configMaps].(rest.Updater).Update(builtintest.Context(p.t, namespace), name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err := p.all[configMaps].(rest.Updater).Update(builtintest.Context(p.t, namespace), name, rest.DefaultUpdatedObjectInfo(nil, next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ type Addresses struct {
 
 // NewAddresses creates the controller. It does nothing until it runs.
 func NewAddresses(kit *work.Kit) *Addresses {
-	writer := kit.Self(addressesName)
+	writer := kit.ServerWriter(addressesName)
 	c := &Addresses{
 		kit: kit, log: kit.Log, recorder: newRecorder(kit, writer),
 		services:  work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),

@@ -65,7 +65,7 @@ type Ports struct {
 
 // NewPorts creates the controller. It does nothing until it runs.
 func NewPorts(kit *work.Kit) *Ports {
-	writer := kit.Self(portsName)
+	writer := kit.ServerWriter(portsName)
 	c := &Ports{
 		kit: kit, log: kit.Log, writer: writer, recorder: newRecorder(kit, writer), patience: leakedAfter,
 		services: work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),

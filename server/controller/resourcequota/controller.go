@@ -294,7 +294,7 @@ func (c *Controller) spare(s *space, q *corev1.ResourceQuota, sum corev1.Resourc
 		if !ok || was.Cmp(counted) <= 0 {
 			continue
 		}
-		if wait := l.early(name, was, now); wait > 0 {
+		if wait := l.leadTime(name, was, now); wait > 0 {
 			sum[name] = was
 			c.AddAfter(q.Namespace, 0, wait)
 		}

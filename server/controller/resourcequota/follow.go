@@ -81,7 +81,7 @@ func (c *Controller) Put(p feed.Pair) {
 	if prefix == quotas {
 		c.putQuota(namespace, name, p)
 	}
-	k := c.counted(prefix, namespace, p)
+	k := c.kindOfKey(prefix, namespace, p)
 	if k == nil {
 		return
 	}
@@ -100,9 +100,9 @@ func (c *Controller) Put(p feed.Pair) {
 	}
 }
 
-// counted returns the kind of a key, if a quota counts it and the object is not known already. A changed
+// kindOfKey returns the kind of a key, if a quota counts it and the object is not known already. A changed
 // definition may bring a resource that a quota names.
-func (c *Controller) counted(prefix, namespace string, p feed.Pair) *kind {
+func (c *Controller) kindOfKey(prefix, namespace string, p feed.Pair) *kind {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.spaces) == 0 {
@@ -196,7 +196,7 @@ func (c *Controller) measure(resource schema.GroupResource, key string, value []
 		return nil
 	}
 	if !u.Until.IsZero() && !time.Now().Before(u.Until) {
-		return u.Ended()
+		return u.AfterUntil()
 	}
 	return u
 }
@@ -208,7 +208,7 @@ func (c *Controller) decode(resource schema.GroupResource, key string, value []b
 	if !quota.NeedsObjects(resource) && resource.Resource != quotas {
 		_, err = c.decoder.Metadata(c.prefix+key, value)
 	} else {
-		obj, err = c.typed(resource, key, value)
+		obj, err = c.decodeTyped(resource, key, value)
 	}
 	if err != nil {
 		c.unreadable(key, err)
@@ -216,8 +216,8 @@ func (c *Controller) decode(resource schema.GroupResource, key string, value []b
 	return obj, err == nil
 }
 
-// typed decodes a value of a built-in resource into its stored version.
-func (c *Controller) typed(resource schema.GroupResource, key string, value []byte) (runtime.Object, error) {
+// decodeTyped decodes a value of a built-in resource into its stored version.
+func (c *Controller) decodeTyped(resource schema.GroupResource, key string, value []byte) (runtime.Object, error) {
 	plain, format, err := c.decoder.Plain(c.prefix+key, value)
 	if err != nil {
 		return nil, err

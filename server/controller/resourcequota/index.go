@@ -47,9 +47,9 @@ func (l *limits) says(used corev1.ResourceList, now time.Time) {
 	l.used = used
 }
 
-// early returns how long the amount of a name must not be lowered: the request that raised it may not have
+// leadTime returns how long the amount of a name must not be lowered: the request that raised it may not have
 // created the object yet.
-func (l *limits) early(name corev1.ResourceName, amount resource.Quantity, now time.Time) time.Duration {
+func (l *limits) leadTime(name corev1.ResourceName, amount resource.Quantity, now time.Time) time.Duration {
 	if was, ok := l.used[name]; !ok || amount.Cmp(was) > 0 {
 		return between // its event is on the way
 	}
@@ -136,7 +136,7 @@ func (k *kind) expire(now time.Time) (next time.Time) {
 	for name, until := range k.ends {
 		switch o := k.objects[name]; {
 		case !now.Before(until):
-			k.set(name, o.Ended(), o.round)
+			k.set(name, o.AfterUntil(), o.round)
 		case next.IsZero() || until.Before(next):
 			next = until
 		}

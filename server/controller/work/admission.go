@@ -52,27 +52,27 @@ func (w *Writer) Update(ctx context.Context, storage rest.Updater, name string, 
 	if err != nil {
 		return nil, err
 	}
-	validate, options := rest.ValidateObjectUpdateFunc(rest.ValidateAllObjectUpdateFunc), &metav1.UpdateOptions{}
+	options, permit := &metav1.UpdateOptions{}, rest.UpdateAdmission{}
 	if scope != nil {
 		var admit rest.TransformFunc
-		admit, validate = scope.AdmitUpdate(ctx, info.Namespace, name, options)
+		admit, permit.Update = scope.AdmitUpdate(ctx, info.Namespace, name, options)
 		next = rest.WrapUpdatedObjectInfo(next, admit)
 	}
-	updated, _, err := storage.Update(ctx, name, next, rest.ValidateAllObjectFunc, validate, false, options)
+	updated, _, err := storage.Update(ctx, name, next, permit, options)
 	return updated, err
 }
 
 // Delete deletes an object through a storage, and runs admission first.
 func (w *Writer) Delete(ctx context.Context, storage rest.GracefulDeleter, name string, options *metav1.DeleteOptions) error {
-	validate, err := w.Deleting(ctx, name, options)
+	validate, err := w.DeleteValidation(ctx, name, options)
 	if err == nil {
 		_, _, err = storage.Delete(ctx, name, validate, options)
 	}
 	return err
 }
 
-// Deleting returns a function that runs admission on each object to delete. Without a name it is a collection.
-func (w *Writer) Deleting(ctx context.Context, name string, options *metav1.DeleteOptions) (rest.ValidateObjectFunc, error) {
+// DeleteValidation returns a function that runs admission on each object to delete. Without a name it is a collection.
+func (w *Writer) DeleteValidation(ctx context.Context, name string, options *metav1.DeleteOptions) (rest.ValidateObjectFunc, error) {
 	scope, info, err := w.scope(ctx)
 	if err != nil || scope == nil {
 		return rest.ValidateAllObjectFunc, err

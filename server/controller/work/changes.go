@@ -62,7 +62,7 @@ func All(metav1.Object) bool { return true }
 // watchFromNow returns nil if the resource can't be watched.
 func watchFromNow(ctx context.Context, storage watchStorage, resource schema.GroupVersionResource) watch.Interface {
 	as := func(verb string) context.Context {
-		return As(ctx, APIServer, &request.RequestInfo{
+		return WithRequest(ctx, APIServer, &request.RequestInfo{
 			IsResourceRequest: true, Verb: verb, APIGroup: resource.Group, APIVersion: resource.Version, Resource: resource.Resource,
 		})
 	}

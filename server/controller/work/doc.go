@@ -1,5 +1,5 @@
 // Package work holds the common parts of controllers: access to storages, the user and the journeys of writes
-// ([Writer]), the queue of keys ([Loop]), pauses after failures, and [Owned], for resources in which a server
+// ([Writer]), the queue of keys ([Loop]), pauses after failures, and [ManagedResource], for resources in which a server
 // describes itself.
 //
 // In come the installed storages by resource, looked up each time, since custom resources come and go, and keys
@@ -13,5 +13,5 @@
 //  3. A write is a journey. Its user is the controller, its cause is the revision that woke the controller,
 //     and its first step records the decision, unless it is quiet. Rules neither hold nor disturb it.
 //  4. Writes of kube-controller-manager's controllers pass admission ([Writer.Create], [Writer.Update],
-//     [Writer.Delete]). Writes of the server itself ([Kit.Self]) do not.
+//     [Writer.Delete]). Writes of the server itself ([Kit.ServerWriter]) do not.
 package work

@@ -55,8 +55,8 @@ func (k *Kit) Writer(controller, account string) *Writer {
 	return &Writer{Name: controller, User: ServiceAccount(account), Scope: k.Scope, Journeys: k.Journeys, Metrics: k.Metrics}
 }
 
-// Self returns a writer for a controller that writes as the server itself.
-func (k *Kit) Self(controller string) *Writer {
+// ServerWriter returns a writer for a controller that writes as the server itself.
+func (k *Kit) ServerWriter(controller string) *Writer {
 	return &Writer{Name: controller, User: APIServer, Journeys: k.Journeys, Metrics: k.Metrics}
 }
 

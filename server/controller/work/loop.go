@@ -42,15 +42,15 @@ type Loop[K comparable] struct {
 	queue   workqueue.TypedRateLimitingInterface[K]
 
 	mu      sync.Mutex
-	waiting map[K]waiting
+	waiting map[K]queuedKey
 	working int
 	failing map[K]string
 	// last is the last error of the keys that still fail.
 	last string
 }
 
-// waiting holds the cause of a waiting key, and the start of its wait.
-type waiting struct {
+// queuedKey holds the cause of a waiting key, and the start of its wait.
+type queuedKey struct {
 	cause int64
 	since time.Time
 }
@@ -68,10 +68,10 @@ type State struct {
 func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger,
 	do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
 	return &Loop[K]{
-		name: name, workers: workers, do: do, log: log, counts: metrics.Of(name),
+		name: name, workers: workers, do: do, log: log, counts: metrics.Counts(name),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[K](shortestRetry, longestRetry)),
-		waiting: map[K]waiting{}, failing: map[K]string{},
+		waiting: map[K]queuedKey{}, failing: map[K]string{},
 	}
 }
 
@@ -98,7 +98,7 @@ func (l *Loop[K]) wait(key K, cause int64, since time.Time) {
 		w.cause = cause
 	}
 	l.waiting[key] = w
-	l.counts.Added(len(l.waiting))
+	l.counts.Add(len(l.waiting))
 }
 
 // Run works until ctx ends, and returns when all workers have ended.
@@ -119,7 +119,7 @@ func (l *Loop[K]) work(ctx context.Context) {
 		}
 		cause, began := l.take(key), time.Now()
 		err := l.try(ctx, key, cause)
-		l.counts.Worked(began)
+		l.counts.Finish(began)
 		l.done(ctx, key, cause, err)
 		l.queue.Done(key)
 	}
@@ -132,7 +132,7 @@ func (l *Loop[K]) take(key K) (cause int64) {
 	w := l.waiting[key]
 	delete(l.waiting, key)
 	l.working++
-	l.counts.Taken(len(l.waiting), w.since)
+	l.counts.Start(len(l.waiting), w.since)
 	return w.cause
 }
 
@@ -169,7 +169,7 @@ func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
 		l.queue.Forget(key)
 		return
 	}
-	l.counts.Again(!errors.Is(err, ErrLater))
+	l.counts.Retry(!errors.Is(err, ErrLater))
 	l.wait(key, cause, time.Now())
 	l.queue.AddRateLimited(key)
 	if errors.Is(err, ErrLater) {

@@ -43,8 +43,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 }
 
-// Of returns the metrics of a controller. Without Metrics (nil) they count, but are not exported.
-func (m *Metrics) Of(name string) *Counts {
+// Counts returns the metrics of a controller. Without Metrics (nil) they count, but are not exported.
+func (m *Metrics) Counts(name string) *Counts {
 	if m == nil {
 		m = NewMetrics(nil)
 	}
@@ -54,26 +54,26 @@ func (m *Metrics) Of(name string) *Counts {
 	}
 }
 
-// Added counts a key. waiting is the new number of waiting keys.
-func (c *Counts) Added(waiting int) {
+// Add counts a key. waiting is the new number of waiting keys.
+func (c *Counts) Add(waiting int) {
 	c.adds.Inc()
 	c.depth.Set(float64(waiting))
 }
 
-// Taken counts the start of an attempt at a key that has waited since a time, zero if that is unknown. waiting
+// Start counts the start of an attempt at a key that has waited since a time, zero if that is unknown. waiting
 // is the new number of waiting keys.
-func (c *Counts) Taken(waiting int, since time.Time) {
+func (c *Counts) Start(waiting int, since time.Time) {
 	c.depth.Set(float64(waiting))
 	if !since.IsZero() {
 		c.waited.Observe(max(time.Since(since), 0).Seconds())
 	}
 }
 
-// Worked counts the end of an attempt.
-func (c *Counts) Worked(began time.Time) { c.worked.Observe(time.Since(began).Seconds()) }
+// Finish counts the end of an attempt.
+func (c *Counts) Finish(began time.Time) { c.worked.Observe(time.Since(began).Seconds()) }
 
-// Again counts another attempt, and whether the last one failed.
-func (c *Counts) Again(failed bool) {
+// Retry counts another attempt, and whether the last one failed.
+func (c *Counts) Retry(failed bool) {
 	c.retries.Inc()
 	if failed {
 		c.errors.Inc()

@@ -15,31 +15,31 @@ import (
 	"github.com/kx-apiserver/kx/store"
 )
 
-// OwnedStorage is a storage whose objects a controller creates, changes and deletes.
-type OwnedStorage interface {
+// ManagedStorage is a storage whose objects a controller creates, changes and deletes.
+type ManagedStorage interface {
 	rest.Lister
 	rest.Creater
 	rest.Updater
 	rest.GracefulDeleter
 }
 
-// Owned is a resource in which a server manages some objects.
-type Owned[T builtin.Object] struct {
-	Storage  OwnedStorage
+// ManagedResource is a resource in which a server manages some objects.
+type ManagedResource[T builtin.Object] struct {
+	Storage  ManagedStorage
 	Resource schema.GroupVersionResource
 }
 
 // Request returns the context of a request for the resource by the server's own user.
-func (o Owned[T]) Request(ctx context.Context, verb string) context.Context {
-	return As(ctx, APIServer, &request.RequestInfo{
+func (o ManagedResource[T]) Request(ctx context.Context, verb string) context.Context {
+	return WithRequest(ctx, APIServer, &request.RequestInfo{
 		IsResourceRequest: true, Verb: verb, APIGroup: o.Resource.Group, APIVersion: o.Resource.Version, Resource: o.Resource.Resource,
 	})
 }
 
 // List returns the existing objects by name, without those that can't be read. It does not start the filling of
 // a watch cache.
-func (o Owned[T]) List(ctx context.Context) (map[string]T, error) {
-	list, _, err := builtin.ListReadable(store.Aside(o.Request(ctx, "list")), o.Storage, &metainternalversion.ListOptions{})
+func (o ManagedResource[T]) List(ctx context.Context) (map[string]T, error) {
+	list, _, err := builtin.ListReadable(store.WithAside(o.Request(ctx, "list")), o.Storage, &metainternalversion.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,8 @@ func ServiceAccount(name string) user.Info {
 	return serviceaccount.UserInfo(metav1.NamespaceSystem, name, "")
 }
 
-// As returns the context of a controller's request.
-func As(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
+// WithRequest returns the context of a controller's request.
+func WithRequest(ctx context.Context, who user.Info, info *request.RequestInfo) context.Context {
 	ctx = request.WithUser(ctx, who)
 	ctx = request.WithNamespace(ctx, info.Namespace)
 	return request.WithRequestInfo(ctx, info)

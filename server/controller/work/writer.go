@@ -60,7 +60,7 @@ func (w *Write) info() *request.RequestInfo {
 // Reads returns the context of a read request. It does not start the filling of a watch cache.
 func (w *Writer) Reads(ctx context.Context, verb string, resource schema.GroupVersionResource, namespace, name string) context.Context {
 	one := Write{Verb: verb, Resource: resource, Namespace: namespace, Name: name}
-	return store.Aside(As(ctx, w.User, one.info()))
+	return store.WithAside(WithRequest(ctx, w.User, one.info()))
 }
 
 // Begin returns the context of a write, and records the write as a journey. end ends that with *err.
@@ -81,9 +81,9 @@ func (w *Writer) Begin(ctx context.Context, one Write) (_ context.Context, end f
 		one.Why(step)
 		step.End(nil)
 	}
-	return plugin.WithTrust(store.Aside(As(ctx, w.User, info))), func(err *error) {
+	return plugin.WithTrust(store.WithAside(WithRequest(ctx, w.User, info))), func(err *error) {
 		if one.Void != nil && *one.Void {
-			w.causes.back(one.Cause)
+			w.causes.undo(one.Cause)
 			if j != nil {
 				j.Discard()
 				j.Finish(trace.Response{Code: http.StatusOK})
@@ -158,8 +158,8 @@ func (c *causes) next(cause int64) bool {
 	return c.counts[cause] <= mostEffects
 }
 
-// back undoes the count of next.
-func (c *causes) back(cause int64) {
+// undo undoes the count of next.
+func (c *causes) undo(cause int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[cause] > 0 {

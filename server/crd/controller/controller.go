@@ -41,11 +41,11 @@ func New(c Config) *Controllers {
 	status := statusWriter{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
 	return &Controllers{
 		all: []func(context.Context){
-			newNaming(c.Lister, status.Of("naming"), c.Log).Run,
-			newEstablishing(c.Lister, status.Of("establishing"), c.Log).Run,
-			newNonStructural(c.Lister, status.Of("nonstructural"), c.Log).Run,
-			newAPIApproval(c.Lister, status.Of("apiapproval"), c.Log).Run,
-			newFinalizing(c.Lister, status.Of("finalizing"), c.Objects, c.Log).Run,
+			newNaming(c.Lister, status.forController("naming"), c.Log).Run,
+			newEstablishing(c.Lister, status.forController("establishing"), c.Log).Run,
+			newNonStructural(c.Lister, status.forController("nonstructural"), c.Log).Run,
+			newAPIApproval(c.Lister, status.forController("apiapproval"), c.Log).Run,
+			newFinalizing(c.Lister, status.forController("finalizing"), c.Objects, c.Log).Run,
 		},
 		discovery: newPublication(c.Lister, c.Discovery),
 	}

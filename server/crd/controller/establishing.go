@@ -96,7 +96,7 @@ func (c *establishing) batch(ctx context.Context, names []string) nameFailures {
 		if holders == nil {
 			holders = newNameHolders(all)
 		}
-		if len(holders.Rivals(d)) > 0 {
+		if len(holders.rivals(d)) > 0 {
 			c.contested[name] = true
 			continue
 		}

@@ -50,8 +50,7 @@ func store(t *testing.T, crds *definition.REST, status *definition.StatusREST) {
 			Type: apiextensions.NamesAccepted, Status: apiextensions.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found"})
 		return d, nil
 	}
-	_, _, err := status.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, accept),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err := status.Update(ctx, name, rest.DefaultUpdatedObjectInfo(nil, accept), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +66,7 @@ func TestAheadOfTheWatch(t *testing.T) {
 	t.Cleanup(crds.Destroy)
 	store(t, crds, status)
 	l := lister.New(crds)
-	c := newEstablishing(l, statusWriter{Storage: status}.Of("establishing"), slog.New(slog.DiscardHandler))
+	c := newEstablishing(l, statusWriter{Storage: status}.forController("establishing"), slog.New(slog.DiscardHandler))
 	d, err := l.GetFresh(t.Context(), name)
 	if err != nil || l.Get(name) != d || !IsEstablishingDue(d) {
 		t.Fatalf("%+v, %v", d, err)
@@ -104,7 +103,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := statusWriter{Storage: status}.Of("establishing")
+	s := statusWriter{Storage: status}.forController("establishing")
 	establish := func(d *Definition) { apihelpers.SetCRDCondition(d, established) }
 	now, err := s.Update(t.Context(), seen, establish)
 	if err != nil || now.ResourceVersion == seen.ResourceVersion || len(seen.Status.Conditions) != 1 {

@@ -35,7 +35,7 @@ import (
 func TestMain(m *testing.M) { embedtest.Main(m) }
 
 // patience is how long a test waits for what must happen.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // process is what one process does for definitions, without its HTTP server.
 type process struct {
@@ -123,8 +123,7 @@ func (p *process) edit(to rest.Updater, name string, change func(*apiextensions.
 		change(d)
 		return d, nil
 	}
-	_, _, err := to.Update(builtintest.Context(p.t, ""), name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err := to.Update(builtintest.Context(p.t, ""), name, rest.DefaultUpdatedObjectInfo(nil, next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		p.t.Fatal(err)
 	}

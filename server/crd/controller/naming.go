@@ -122,7 +122,7 @@ func (c *naming) batch(ctx context.Context, toJudge []string) nameFailures {
 			holders.add(&now)
 		}
 		// A rival may have been judged before this definition held the name.
-		for _, rival := range holders.Rivals(d) {
+		for _, rival := range holders.rivals(d) {
 			toJudge = append(toJudge, rival.Name)
 		}
 	}

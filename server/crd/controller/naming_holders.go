@@ -64,8 +64,8 @@ func heldNames(d *Definition) []nameKey {
 	return keys
 }
 
-// Rivals returns the other definitions that hold one of d's names, sorted by name.
-func (h *nameHolders) Rivals(d *Definition) []*Definition {
+// rivals returns the other definitions that hold one of d's names, sorted by name.
+func (h *nameHolders) rivals(d *Definition) []*Definition {
 	var rivals []*Definition
 	for _, k := range heldNames(d) {
 		for _, other := range h.by[k] {

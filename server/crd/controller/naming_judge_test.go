@@ -62,7 +62,7 @@ func TestWithdraw(t *testing.T) {
 			rival = *holder("a", 1, true, shared)
 		}
 		h := newNameHolders([]*Definition{&rival, d})
-		if rivals := h.Rivals(d); len(rivals) != 1 || rivals[0] != &rival {
+		if rivals := h.rivals(d); len(rivals) != 1 || rivals[0] != &rival {
 			t.Errorf("its rivals are %v", rivals)
 		}
 		if v := judgeNames(&rival, h); !v.isSaid(&rival) {

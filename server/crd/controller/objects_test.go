@@ -64,8 +64,7 @@ func (o *objects) release(namespace, name string) {
 		cm.Finalizers = nil
 		return cm, nil
 	}
-	_, _, err := o.Update(builtintest.Context(o.t, namespace), name, rest.DefaultUpdatedObjectInfo(nil, next),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	_, _, err := o.Update(builtintest.Context(o.t, namespace), name, rest.DefaultUpdatedObjectInfo(nil, next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		o.t.Fatal(err)
 	}

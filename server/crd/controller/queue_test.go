@@ -36,7 +36,7 @@ func (m *messages) String() string {
 func run(t *testing.T, q *queue, batch func(names []string) (f nameFailures, over bool)) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	over := false
 	q.Run(ctx, func(_ context.Context, names []string) nameFailures {

@@ -41,7 +41,7 @@ const (
 
 // withWriter returns the context of a controller's read.
 func withWriter(ctx context.Context, info *request.RequestInfo) context.Context {
-	return controllers.As(ctx, controllers.APIServer, info)
+	return controllers.WithRequest(ctx, controllers.APIServer, info)
 }
 
 // statusWriter writes the status of definitions.
@@ -56,8 +56,8 @@ type statusWriter struct {
 	writer *controllers.Writer
 }
 
-// Of returns the Status that one of the controllers writes through.
-func (s statusWriter) Of(controller string) statusWriter {
+// forController returns the Status that one of the controllers writes through.
+func (s statusWriter) forController(controller string) statusWriter {
 	s.writer = &controllers.Writer{Name: controller + "-controller", User: controllers.APIServer, Journeys: s.Journeys, Metrics: s.Metrics}
 	return s
 }
@@ -102,7 +102,7 @@ func (s statusWriter) Update(ctx context.Context, seen *Definition, change func(
 	})
 	defer end(&err)
 	out, _, err := s.Storage.Update(ctx, seen.Name, rest.DefaultUpdatedObjectInfo(nil, replace(seen, &next)),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+		rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil, errChanged
 	}

@@ -24,8 +24,8 @@ const (
 	badMetadata = "metadata"
 )
 
-// where describes the object as errors about a list or about a single object do.
-func (b *badAnswer) where(isList bool, index int) string {
+// describeObject describes the object as errors about a list or about a single object do.
+func (b *badAnswer) describeObject(isList bool, index int) string {
 	switch {
 	case isList && b.part == badMetadata:
 		return fmt.Sprintf("metadata in object at index %d", index)

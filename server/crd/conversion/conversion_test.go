@@ -270,7 +270,7 @@ func TestFieldLabels(t *testing.T) {
 }
 
 func TestWithinForLibraries(t *testing.T) {
-	c := converterFor(t, definition(nil)).Within(t.Context())
+	c := converterFor(t, definition(nil)).WithContext(t.Context())
 	in := widget(v1, "a", nil)
 	out, err := c.ConvertToVersion(&in, v2)
 	if err != nil || out.(*unstructured.Unstructured).GetAPIVersion() != v2.String() || in.GetAPIVersion() != v1.String() {

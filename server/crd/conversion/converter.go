@@ -198,8 +198,8 @@ func (c *Converter) ConvertFieldLabel(gvk schema.GroupVersionKind, label, value 
 	return "", "", fmt.Errorf("field label not supported: %s", label)
 }
 
-// Within adapts the Converter to a library that passes no context: its conversions belong to ctx.
-func (c *Converter) Within(ctx context.Context) runtime.ObjectConvertor {
+// WithContext adapts the Converter to a library that passes no context: its conversions belong to ctx.
+func (c *Converter) WithContext(ctx context.Context) runtime.ObjectConvertor {
 	return contextConverter{c, ctx}
 }
 

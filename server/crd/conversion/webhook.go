@@ -152,7 +152,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 		return nil, err
 	}
 	start := time.Now()
-	ctx, exchange := kxwebhook.Observe(ctx)
+	ctx, exchange := kxwebhook.Observe(ctx, step)
 
 	failed := func(kind conversion.ConversionWebhookErrorType, err error) ([]*unstructured.Unstructured, error) {
 		conversion.Metrics.ObserveConversionWebhookFailure(ctx, time.Since(start), kind)
@@ -166,7 +166,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 	if err != nil {
 		return failed(conversion.ConversionWebhookCallFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}
-	raw, err := answered(response, uid)
+	raw, err := convertedObjects(response, uid)
 	if err != nil {
 		return failed(conversion.ConversionWebhookMalformedResponseFailure, fmt.Errorf("conversion webhook for %v failed: %v", from, err))
 	}
@@ -179,7 +179,7 @@ func (w *webhookClient) ask(ctx context.Context, objects []*unstructured.Unstruc
 		var bad *badAnswer
 		if out[i], bad = accept(objects[i], raw[i], to); bad != nil {
 			return failed(conversion.ConversionWebhookInvalidConvertedObjectFailure,
-				fmt.Errorf("conversion webhook for %v returned invalid %s: %w", from, bad.where(isList, i), bad.err))
+				fmt.Errorf("conversion webhook for %v returned invalid %s: %w", from, bad.describeObject(isList, i), bad.err))
 		}
 	}
 	conversion.Metrics.ObserveConversionWebhookSuccess(ctx, time.Since(start))
@@ -205,8 +205,8 @@ func (w *webhookClient) review(objects []*unstructured.Unstructured, to schema.G
 	}, &apiextensionsv1.ConversionReview{}
 }
 
-// answered returns the objects of a successful answer. v1beta1 webhooks need not repeat the request's UID.
-func answered(response runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
+// convertedObjects returns the objects of a successful answer. v1beta1 webhooks need not repeat the request's UID.
+func convertedObjects(response runtime.Object, uid types.UID) ([]runtime.RawExtension, error) {
 	var result metav1.Status
 	var objects []runtime.RawExtension
 	switch review := response.(type) {

@@ -68,18 +68,18 @@ func NewChecker(crd *apiextensionsv1.CustomResourceDefinition, factory *conversi
 // Webhook reports whether a webhook converts the objects.
 func (c *Checker) Webhook() bool { return c.converter.ChangesContent() }
 
-// Stored reads a stored object: it prunes and defaults the object in place by the schema of its version, and
+// CheckStored reads a stored object: it prunes and defaults the object in place by the schema of its version, and
 // checks it by that schema.
-func (c *Checker) Stored(ctx context.Context, content map[string]any) (Finding, error) {
+func (c *Checker) CheckStored(ctx context.Context, content map[string]any) (Finding, error) {
 	u := &unstructured.Unstructured{Object: content}
 	kind := u.GroupVersionKind()
 	if kind.Group != c.definition.Spec.Group || c.schemas[kind.Version] == nil {
 		return Finding{}, fmt.Errorf("it is stored as %s, a version that the definition does not have", kind.GroupVersion())
 	}
-	return c.in(ctx, kind.Version, content)
+	return c.check(ctx, kind.Version, content)
 }
 
-// Convert converts an object that Stored has read to another version, and checks it there.
+// Convert converts an object that CheckStored has read to another version, and checks it there.
 func (c *Checker) Convert(ctx context.Context, content map[string]any, version string) (Finding, error) {
 	gv := apischema.GroupVersion{Group: c.definition.Spec.Group, Version: version}
 	in := &unstructured.Unstructured{Object: content}
@@ -87,10 +87,10 @@ func (c *Checker) Convert(ctx context.Context, content map[string]any, version s
 	if err != nil {
 		return Finding{Version: version}, err
 	}
-	return c.in(ctx, version, out.(*unstructured.Unstructured).DeepCopy().Object)
+	return c.check(ctx, version, out.(*unstructured.Unstructured).DeepCopy().Object)
 }
 
-func (c *Checker) in(ctx context.Context, version string, content map[string]any) (Finding, error) {
+func (c *Checker) check(ctx context.Context, version string, content map[string]any) (Finding, error) {
 	s, out := c.schemas[version], Finding{Version: version}
 	lost, err := s.Prune(ctx, content, schema.PruneOptions{UnknownFieldPaths: true, Stored: true})
 	if err != nil {
@@ -102,10 +102,10 @@ func (c *Checker) in(ctx context.Context, version string, content map[string]any
 	if err := s.DefaultStored(ctx, content); err != nil {
 		return out, err
 	}
-	out.Defaults = added(before, content)
+	out.Defaults = addedPaths(before, content)
 	u := &unstructured.Unstructured{Object: content}
 	scale := c.scaleOf(version)
-	errs := s.Validate(ctx, content, schema.Others{
+	errs := s.Validate(ctx, content, schema.ExtraErrors{
 		Metadata: validateObjectMeta(ctx, u, c.definition.Spec.Scope == apiextensionsv1.NamespaceScoped),
 		Scale:    append(validateScaleSpec(u, scale), validateScaleStatus(u, scale)...),
 		Cost:     &out.Cost,
@@ -125,8 +125,8 @@ func (c *Checker) scaleOf(version string) *apiextensionsv1.CustomResourceSubreso
 	return nil
 }
 
-// added returns the sorted paths that after has and before lacks. A new object or list counts as one path.
-func added(before, after any) []string {
+// addedPaths returns the sorted paths that after has and before lacks. A new object or list counts as one path.
+func addedPaths(before, after any) []string {
 	var paths []string
 	var walk func(path string, before, after any)
 	walk = func(path string, before, after any) {

@@ -3,7 +3,6 @@ package customresource
 import (
 	"bytes"
 	"context"
-	stdjson "encoding/json"
 	"fmt"
 	"io"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/schema"
 )
@@ -52,7 +52,7 @@ func (c *codec) Encode(obj runtime.Object, w io.Writer) error {
 	if _, err := c.defaulter.schemas[c.version.Version].Prune(context.Background(), u.Object, schema.PruneOptions{}); err != nil {
 		return err
 	}
-	return stdjson.NewEncoder(w).Encode(u.Object)
+	return object.WriteJSON(w, u.Object)
 }
 
 // IsFinal reports whether decoding the output of Encode returns the same object.

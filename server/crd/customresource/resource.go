@@ -12,6 +12,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/coverage"
 	"github.com/kx-apiserver/kx/server/crd/conversion"
 	"github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -28,9 +29,11 @@ type Config struct {
 	Conversion *conversion.Factory
 	// Limits limits the cost of one object.
 	Limits schema.Limits
+	// Observe (optional) is called after each evaluation of a rule.
+	Observe coverage.Observer
 	// Notes (optional) records the steps that create the Resource; Note is the step that calls them.
 	Notes *trace.Notes
-	Note  trace.Noted
+	Note  trace.StepNote
 }
 
 // Resource serves the objects of one CRD. Its fields must not be changed.
@@ -126,14 +129,18 @@ func compile(c Config, version string) (_ *schema.Schema, err error) {
 	note := trace.Note(c.Notes, steps.InstallSchema, version)
 	defer note.End(&err)
 	note.Why(schemaCompiled)
-	return schema.Compile(c.Definition, version, c.Limits)
+	s, err := schema.Compile(c.Definition, version, c.Limits)
+	if err == nil && c.Observe != nil {
+		s.Observe(c.Observe, c.Definition)
+	}
+	return s, err
 }
 
 // newVersion returns a version without its storage.
 func (r *Resource) newVersion(v *apiextensionsv1.CustomResourceDefinitionVersion) *Version {
 	names := &r.definition.Status.AcceptedNames
 	gv := apischema.GroupVersion{Group: r.resource.Group, Version: v.Name}
-	convertor := r.converter.Within(context.Background())
+	convertor := r.converter.WithContext(context.Background())
 	version := &Version{
 		Kind:            gv.WithKind(names.Kind),
 		ListKind:        gv.WithKind(names.ListKind),

@@ -102,12 +102,12 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 }
 
 // Update changes the wanted number of replicas. It never creates.
-func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, steps.CustomScaleUpdate, name)
 	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &scaleUpdate{UpdatedObjectInfo: objInfo, rest: r},
-		r.validateScale(createValidation), r.validateScaleUpdate(updateValidation), false, options)
+		rest.UpdateAdmission{Update: r.validateScaleUpdate(admit.Update)}, options)
 	if err != nil {
 		return nil, false, err
 	}
@@ -118,18 +118,11 @@ func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.Update
 	return scale, false, nil
 }
 
-// validateScale passes the Scale to admission instead of the object.
-func (r *ScaleREST) validateScale(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
-	return func(ctx context.Context, obj runtime.Object) error {
-		scale, _, err := r.scaleOf(obj)
-		if err != nil {
-			return err
-		}
-		return validate(ctx, scale)
-	}
-}
-
+// validateScaleUpdate passes the Scale to admission instead of the object.
 func (r *ScaleREST) validateScaleUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	if validate == nil {
+		return nil
+	}
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		scale, _, err := r.scaleOf(obj)
 		if err != nil {

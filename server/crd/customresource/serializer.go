@@ -103,8 +103,8 @@ type decoder struct {
 	ctx    context.Context
 }
 
-// Within returns the decoder for a request, whose journey shows the pruned and defaulted fields.
-func (d *decoder) Within(ctx context.Context) runtime.Decoder {
+// WithContext returns the decoder for a request, whose journey shows the pruned and defaulted fields.
+func (d *decoder) WithContext(ctx context.Context) runtime.Decoder {
 	within := *d
 	within.ctx = ctx
 	return &within
@@ -187,7 +187,7 @@ func (d defaulter) DefaultWithin(ctx context.Context, obj runtime.Object) error 
 	if !ok {
 		return nil
 	}
-	if s := d.of(u); s != nil {
+	if s := d.schemaOf(u); s != nil {
 		return s.Default(ctx, u.Object)
 	}
 	return nil
@@ -199,14 +199,14 @@ func (d defaulter) Complete(ctx context.Context, obj runtime.Object) error {
 	if !ok {
 		return nil
 	}
-	if s := d.of(u); s != nil {
+	if s := d.schemaOf(u); s != nil {
 		return s.Complete(ctx, u.Object)
 	}
 	return nil
 }
 
-// of returns the schema of an object's version, nil if the object is of another kind.
-func (d defaulter) of(u *unstructured.Unstructured) *schema.Schema {
+// schemaOf returns the schema of an object's version, nil if the object is of another kind.
+func (d defaulter) schemaOf(u *unstructured.Unstructured) *schema.Schema {
 	kind := u.GroupVersionKind()
 	if kind.GroupKind() != d.kind {
 		return nil

@@ -90,11 +90,12 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 }
 
 // Update never creates: the permission to change a status does not include creating objects.
-func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, steps.CustomStatusUpdate, name)
 	defer step.End(&err)
-	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+	admit.ForceAllowCreate = false
+	return r.store.Update(ctx, name, objInfo, admit, options)
 }
 
 func (r *StatusREST) ConvertToTable(ctx context.Context, object, tableOptions runtime.Object) (*metav1.Table, error) {
@@ -125,7 +126,7 @@ func (r *Resource) makeStorages(c Config) error {
 	}); err != nil {
 		return err
 	}
-	r.store.Made()[0].Below(c.Note)
+	r.store.CreationNotes()[0].SetCaller(c.Note)
 	for name, version := range r.Versions {
 		store, strategy := r.store, storageStrategy
 		if mixed || name != r.StorageVersion {

@@ -102,7 +102,7 @@ func (s *strategy) Validate(ctx context.Context, obj runtime.Object) field.Error
 	if !ok {
 		return notUnstructured(obj)
 	}
-	return s.schema.Validate(ctx, u.Object, schema.Others{
+	return s.schema.Validate(ctx, u.Object, schema.ExtraErrors{
 		Metadata: validateObjectMeta(ctx, u, s.namespaced),
 		Scale:    append(validateScaleSpec(u, s.scale), validateScaleStatus(u, s.scale)...),
 	})
@@ -110,18 +110,18 @@ func (s *strategy) Validate(ctx context.Context, obj runtime.Object) field.Error
 
 // ValidateUpdate checks a change.
 func (s *strategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, was, errs := both(obj, old)
+	u, was, errs := unstructuredPair(obj, old)
 	if errs != nil {
 		return errs
 	}
-	return s.schema.ValidateUpdate(ctx, u.Object, was.Object, schema.Others{
+	return s.schema.ValidateUpdate(ctx, u.Object, was.Object, schema.ExtraErrors{
 		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),
 		Scale:    append(validateScaleSpec(u, s.scale), validateScaleStatus(u, s.scale)...),
 	})
 }
 
-// both returns an object and its old state as unstructured objects.
-func both(obj, old runtime.Object) (u, was *unstructured.Unstructured, errs field.ErrorList) {
+// unstructuredPair returns an object and its old state as unstructured objects.
+func unstructuredPair(obj, old runtime.Object) (u, was *unstructured.Unstructured, errs field.ErrorList) {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
 		return nil, nil, notUnstructured(obj)
@@ -198,11 +198,11 @@ func (statusStrategy) PrepareForUpdate(_ context.Context, obj, old runtime.Objec
 
 // ValidateUpdate checks a change of the status.
 func (s statusStrategy) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	u, was, errs := both(obj, old)
+	u, was, errs := unstructuredPair(obj, old)
 	if errs != nil {
 		return errs
 	}
-	return s.schema.ValidateStatusUpdate(ctx, u.Object, was.Object, schema.Others{
+	return s.schema.ValidateStatusUpdate(ctx, u.Object, was.Object, schema.ExtraErrors{
 		Metadata: validateObjectMetaUpdate(ctx, u, was, s.namespaced),
 		Scale:    validateScaleStatus(u, s.scale),
 	})

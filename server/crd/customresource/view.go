@@ -83,21 +83,22 @@ func (v *view) Create(ctx context.Context, key string, obj, out runtime.Object, 
 
 // Delete implements store.Interface. It keeps an object that can't be converted, because it could not return
 // the deleted object.
-func (v *view) Delete(ctx context.Context, key string, out runtime.Object, preconditions *store.Preconditions,
-	validateDeletion store.ValidateObjectFunc, _ runtime.Object, opts store.DeleteOptions) error {
+func (v *view) Delete(ctx context.Context, key string, out runtime.Object, validateDeletion store.ValidateObjectFunc,
+	opts store.DeleteOptions) error {
+	opts.Suggestion = nil // it would have to be converted first
 	if opts.ExpectTransformOrDecodeError {
 		// It can't be read, so there is nothing to convert.
-		return v.Interface.Delete(ctx, key, out, preconditions, validateDeletion, nil, opts)
+		return v.Interface.Delete(ctx, key, out, validateDeletion, opts)
 	}
 	var last *unstructured.Unstructured
-	err := v.Interface.Delete(ctx, key, out, preconditions, func(ctx context.Context, obj runtime.Object) error {
+	err := v.Interface.Delete(ctx, key, out, func(ctx context.Context, obj runtime.Object) error {
 		seen, err := v.convert(ctx, obj, v.up)
 		if err != nil {
 			return err
 		}
 		last = seen.(*unstructured.Unstructured)
 		return validateDeletion(ctx, seen)
-	}, nil, opts)
+	}, opts)
 	if err != nil {
 		return err
 	}
@@ -114,9 +115,10 @@ func (v *view) Delete(ctx context.Context, key string, out runtime.Object, preco
 
 // GuaranteedUpdate implements store.Interface. It ignores the suggested object, which would have to be
 // converted first.
-func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
-	preconditions *store.Preconditions, tryUpdate store.UpdateFunc, _ runtime.Object) error {
-	err := v.Interface.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, preconditions,
+func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, tryUpdate store.UpdateFunc,
+	opts store.UpdateOptions) error {
+	opts.Suggestion = nil
+	err := v.Interface.GuaranteedUpdate(ctx, key, destination,
 		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
 			seen, err := v.convert(ctx, input, v.up)
 			if err != nil {
@@ -128,7 +130,7 @@ func (v *view) GuaranteedUpdate(ctx context.Context, key string, destination run
 			}
 			stored, err := v.convert(ctx, next, v.down)
 			return stored, ttl, err
-		}, nil)
+		}, opts)
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func (v *view) convertList(ctx context.Context, list *unstructured.UnstructuredL
 		if err := v.shape(ctx, &list.Items[i], v.up); err != nil {
 			return err
 		}
-		ctx = trace.Unrecorded(ctx) // the first is shown, and the others are like it
+		ctx = trace.WithoutRecording(ctx) // the first is shown, and the others are like it
 	}
 	return nil
 }
@@ -224,8 +226,8 @@ func onlyMetadata(p *store.SelectionPredicate) bool {
 	return true
 }
 
-// unselected returns p without its selectors.
-func unselected(p store.SelectionPredicate) store.SelectionPredicate {
+// withoutSelectors returns p without its selectors.
+func withoutSelectors(p store.SelectionPredicate) store.SelectionPredicate {
 	p.Label, p.Field = labels.Everything(), fields.Everything()
 	return p
 }
@@ -247,7 +249,7 @@ type viewCodec struct {
 
 // Encode writes the stored form of an object in the view's version.
 func (c *viewCodec) Encode(obj runtime.Object, w io.Writer) error {
-	stored, err := c.converter.Within(context.Background()).ConvertToVersion(obj, c.codec.version)
+	stored, err := c.converter.WithContext(context.Background()).ConvertToVersion(obj, c.codec.version)
 	if err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ const batchBytes = 512 << 10
 // maxBatchItems limits the objects that are converted at once.
 const maxBatchItems = 10000
 
-// converted returns items in the version up. The first batch has `first` items, since the reader may stop
+// convertItems returns items in the version up. The first batch has `first` items, since the reader may stop
 // there; 0 means no such limit.
-func (v *view) converted(items object.Items, first int) object.Items {
+func (v *view) convertItems(items object.Items, first int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
 			b := &batch{view: v, most: maxBatchItems}

@@ -33,7 +33,7 @@ func (v *view) ListEncoded(ctx context.Context, key string, opts store.ListOptio
 	if err != nil {
 		return nil, err
 	}
-	list.Items = v.converted(list.Items, int(opts.Predicate.Limit))
+	list.Items = v.convertItems(list.Items, int(opts.Predicate.Limit))
 	return list, nil
 }
 
@@ -48,15 +48,15 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 	if limit > 0 && opts.ResourceVersion != "" && opts.ResourceVersion != "0" && opts.ResourceVersionMatch == "" {
 		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact // the limit implies it, but the storage does not see the limit
 	}
-	opts.Predicate = unselected(selects)
+	opts.Predicate = withoutSelectors(selects)
 	opts.Predicate.Limit = 0
 	list, err := v.below.ListEncoded(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
-	all := v.converted(list.Items, limit)
+	all := v.convertItems(list.Items, limit)
 	if limit == 0 {
-		list.Items = selected(all, &selects, 0)
+		list.Items = selectItems(all, &selects, 0)
 		return list, nil
 	}
 	page, err := readPage(ctx, all, &selects, limit)
@@ -64,7 +64,7 @@ func (v *view) selectItems(ctx context.Context, key string, opts store.ListOptio
 		return nil, err
 	}
 	if list.Items = object.ItemsOf(page.held); page.held == nil {
-		list.Items = selected(all, &selects, page.count)
+		list.Items = selectItems(all, &selects, page.count)
 	}
 	if page.more {
 		list.Continue, err = store.EncodeContinue(v.keyOf(page.last, key)+"\x00", key+"/", list.Revision)
@@ -109,8 +109,8 @@ func readPage(ctx context.Context, all object.Items, selects *store.SelectionPre
 	return p, nil
 }
 
-// selected returns up to limit selected items, all of them if limit is 0.
-func selected(items object.Items, selects *store.SelectionPredicate, limit int) object.Items {
+// selectItems returns up to limit selected items, all of them if limit is 0.
+func selectItems(items object.Items, selects *store.SelectionPredicate, limit int) object.Items {
 	return func(ctx context.Context) iter.Seq2[runtime.Object, error] {
 		return func(yield func(runtime.Object, error) bool) {
 			left := limit

@@ -26,7 +26,7 @@ func (v *view) Watch(ctx context.Context, key string, opts store.ListOptions) (w
 	if v.selectsAbove(&opts.Predicate) {
 		selects := opts.Predicate
 		w.selected = &selection{view: v, predicate: selects, key: key, recursive: opts.Recursive, known: map[string]bool{}}
-		opts.Predicate = unselected(selects)
+		opts.Predicate = withoutSelectors(selects)
 	}
 	w.ctx, w.cancel = context.WithCancel(trace.Fork(ctx))
 	inner, err := v.below.WatchEncoded(w.ctx, key, opts) // nothing is decoded before its turn

@@ -90,9 +90,10 @@ func (r *StatusREST) GetEncoded(ctx context.Context, name string, options *metav
 }
 
 // Update changes everything but the spec, and never creates.
-func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	return r.store.Update(ctx, name, objInfo, createValidation, updateValidation, false, options)
+func (r *StatusREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	admit.ForceAllowCreate = false
+	return r.store.Update(ctx, name, objInfo, admit, options)
 }
 
 func (r *StatusREST) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {

@@ -24,7 +24,7 @@ func (l *Lister) Complete(ctx context.Context) error {
 	late := time.NewTimer(longestDelay)
 	defer late.Stop()
 	for {
-		told := l.Told()
+		told := l.NextDelivery()
 		unknown, err := l.unknown(ctx)
 		if err != nil || len(unknown) == 0 {
 			return err

@@ -91,8 +91,8 @@ func (l *Lister) begin(ctx context.Context, name string, r *nameRead, before *na
 		return nil, l.reads.giveUp(name, r, ctx)
 	}
 	defer func() { <-l.reads.slots }()
-	l.reads.begun(name, r)
-	defer l.reads.ended(name, r)
+	l.reads.begin(name, r)
+	defer l.reads.end(name, r)
 	// Others wait for the same read: it must not fail because one of them leaves.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestRead)
 	defer cancel()
@@ -108,14 +108,14 @@ func (r *reads) giveUp(name string, gone *nameRead, ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (r *reads) begun(name string, now *nameRead) {
+func (r *reads) begin(name string, now *nameRead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.next, name)
 	r.running[name] = now
 }
 
-func (r *reads) ended(name string, now *nameRead) {
+func (r *reads) end(name string, now *nameRead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.running[name] == now {
@@ -140,6 +140,6 @@ func (l *Lister) read(ctx context.Context, name string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.learned(d)
+	l.store(d)
 	return d, nil
 }

@@ -28,7 +28,7 @@ type Storage interface {
 type Definition = apiextensionsv1.CustomResourceDefinition
 
 // Lister holds the current definitions. mu serializes writers, and guards listed, unreadable, toTell, isToTell,
-// told and toldMore. Readers of known, sorted and revision need no lock.
+// delivered and nextDelivery. Readers of known, sorted and revision need no lock.
 type Lister struct {
 	// Log, if set before Run, receives errors of reading etcd.
 	Log *slog.Logger
@@ -53,9 +53,9 @@ type Lister struct {
 
 	handlers []func(old, new *Definition)
 	synced   chan struct{}
-	// told counts the changes that subscribers have seen. toldMore is closed and replaced when it grows.
-	told     uint64
-	toldMore chan struct{}
+	// delivered counts the changes that subscribers have seen. nextDelivery is closed and replaced when it grows.
+	delivered    uint64
+	nextDelivery chan struct{}
 
 	reads reads
 }
@@ -68,13 +68,13 @@ type sortedList struct {
 // New creates a Lister. It is empty until it runs.
 func New(crds Storage) *Lister {
 	return &Lister{
-		crds:       crds,
-		unreadable: map[string]*builtin.Unreadable{},
-		isToTell:   map[string]bool{},
-		wake:       make(chan struct{}, 1),
-		synced:     make(chan struct{}),
-		toldMore:   make(chan struct{}),
-		reads:      newReads(),
+		crds:         crds,
+		unreadable:   map[string]*builtin.Unreadable{},
+		isToTell:     map[string]bool{},
+		wake:         make(chan struct{}, 1),
+		synced:       make(chan struct{}),
+		nextDelivery: make(chan struct{}),
+		reads:        newReads(),
 	}
 }
 
@@ -87,12 +87,12 @@ func (l *Lister) WaitSynced(ctx context.Context) error {
 	return wait(ctx, l.synced)
 }
 
-// WaitTold waits until subscribers have seen everything that is known now.
-func (l *Lister) WaitTold(ctx context.Context) error {
+// WaitDelivered waits until subscribers have seen everything that is known now.
+func (l *Lister) WaitDelivered(ctx context.Context) error {
 	known := l.changes.Load()
 	for {
 		l.mu.Lock()
-		told, more := l.told, l.toldMore
+		told, more := l.delivered, l.nextDelivery
 		l.mu.Unlock()
 		if told >= known {
 			return nil
@@ -103,11 +103,11 @@ func (l *Lister) WaitTold(ctx context.Context) error {
 	}
 }
 
-// Told returns a channel that is closed when subscribers have seen a further change.
-func (l *Lister) Told() <-chan struct{} {
+// NextDelivery returns a channel that is closed when subscribers have seen a further change.
+func (l *Lister) NextDelivery() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.toldMore
+	return l.nextDelivery
 }
 
 func wait(ctx context.Context, done <-chan struct{}) error {
@@ -226,8 +226,8 @@ func (l *Lister) changed(d *Definition, deleted bool) {
 	l.wakeUp()
 }
 
-// learned stores a definition that was read, unless the watch has reached its revision and so knows a newer state.
-func (l *Lister) learned(d *Definition) {
+// store stores a definition that was read, unless the watch has reached its revision and so knows a newer state.
+func (l *Lister) store(d *Definition) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if revisionOf(d) > l.revision.Load() {

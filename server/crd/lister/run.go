@@ -137,9 +137,9 @@ func (l *Lister) tell(ctx context.Context) {
 			}
 		}
 		l.mu.Lock()
-		l.told = changes
-		close(l.toldMore)
-		l.toldMore = make(chan struct{})
+		l.delivered = changes
+		close(l.nextDelivery)
+		l.nextDelivery = make(chan struct{})
 		l.mu.Unlock()
 		if listed && !synced {
 			synced = true

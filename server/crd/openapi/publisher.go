@@ -32,19 +32,19 @@ func Publish(definitions Lister, documents Documents) {
 // publish records a change. It builds nothing.
 func publish(documents Documents, old, new *apiextensionsv1.CustomResourceDefinition) {
 	now := map[schema.GroupVersion]bool{}
-	for gv, version := range published(new) {
+	for gv, version := range servedVersions(new) {
 		now[gv] = true
 		documents.UpdatePart(gv, part(new, version))
 	}
-	for gv := range published(old) {
+	for gv := range servedVersions(old) {
 		if !now[gv] {
 			documents.RemovePart(gv, old.Name)
 		}
 	}
 }
 
-// published returns the versions of a definition that are in documents, by group version.
-func published(crd *apiextensionsv1.CustomResourceDefinition) map[schema.GroupVersion]string {
+// servedVersions returns the versions of a definition that are in documents, by group version.
+func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) map[schema.GroupVersion]string {
 	if !established(crd) {
 		return nil
 	}

@@ -55,7 +55,7 @@ func all(b testing.TB, s *Schema, ctx context.Context, obj map[string]any) field
 		b.Fatal(err)
 	}
 	s.Default(ctx, obj)
-	return s.Validate(ctx, obj, Others{})
+	return s.Validate(ctx, obj, ExtraErrors{})
 }
 
 // BenchmarkAll copies, prunes, defaults and validates an object, with nothing, steps and objects recorded: the journey's
@@ -97,8 +97,8 @@ func BenchmarkStages(b *testing.B) {
 	for name, f := range map[string]func(){
 		"prune":    func() { s.Prune(ctx, obj, PruneOptions{}) },
 		"default":  func() { s.Default(ctx, obj) },
-		"validate": func() { s.Validate(ctx, obj, Others{}) },
-		"update":   func() { s.ValidateUpdate(ctx, obj, old, Others{}) },
+		"validate": func() { s.Validate(ctx, obj, ExtraErrors{}) },
+		"update":   func() { s.ValidateUpdate(ctx, obj, old, ExtraErrors{}) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

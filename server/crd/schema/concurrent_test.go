@@ -23,10 +23,10 @@ func TestSharedByRequests(t *testing.T) {
 					t.Error(err)
 				}
 				s.Default(context.Background(), copied)
-				if got := lines(s.Validate(context.Background(), copied, Others{})); got != twice+"\n"+rule {
+				if got := lines(s.Validate(context.Background(), copied, ExtraErrors{})); got != twice+"\n"+rule {
 					t.Errorf("create: %s", got)
 				}
-				if got := lines(s.ValidateUpdate(context.Background(), copied, obj, Others{})); got != rule {
+				if got := lines(s.ValidateUpdate(context.Background(), copied, obj, ExtraErrors{})); got != rule {
 					t.Errorf("update: %s", got)
 				}
 			}

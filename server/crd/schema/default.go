@@ -164,12 +164,12 @@ func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
 }
 
-// below calls fill for a field or an item. If given, the value is a default itself and is listed. A path is
+// fillChild calls fill for a field or an item. If given, the value is a default itself and is listed. A path is
 // built only for a field that can still be listed.
-func (d *defaulting) below(at *defaults, value any, here spot, given bool) {
+func (d *defaulting) fillChild(at *defaults, value any, here spot, given bool) {
 	var told *spot
 	if !d.list.Full() {
-		told = here.kept()
+		told = here.clone()
 	}
 	if !given {
 		d.fill(at, value, told)
@@ -206,7 +206,7 @@ func (d *defaulting) fill(at *defaults, value any, here *spot) {
 					return
 				}
 			}
-			d.below(at.items, value[i], spot{above: here, index: i, item: true}, given)
+			d.fillChild(at.items, value[i], spot{above: here, index: i, item: true}, given)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (d *defaulting) fillFields(at *defaults, fields map[string]any, here *spot)
 			d.added += int64(len(name)) + 4
 		}
 		if found || given {
-			d.below(prop, value, here.field(name), given)
+			d.fillChild(prop, value, here.field(name), given)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func (d *defaulting) fillKey(at *defaults, fields map[string]any, name string, v
 		}
 		fields[name] = value
 	}
-	d.below(at.additional, value, here.field(name), given)
+	d.fillChild(at.additional, value, here.field(name), given)
 }
 
 // lacking reports whether a value lacks a default. It stops at the first one.

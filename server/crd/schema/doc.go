@@ -12,7 +12,7 @@
 //	Validate  on create; ValidateUpdate, ValidateStatusUpdate on update
 //
 // A CRD with several versions has a Schema for each. The caller chooses the one of the object's version, and
-// makes the checks that no schema decides. The errors of metadata and scale go to Validate as [Others], since
+// makes the checks that no schema decides. The errors of metadata and scale go to Validate as [ExtraErrors], since
 // they have their place among the schema's errors.
 //
 // # What is compiled when

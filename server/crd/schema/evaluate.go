@@ -31,6 +31,8 @@ type evaluation struct {
 	budget int64
 	// report records the result of each rule. It is nil if nothing is recorded.
 	report *ruleReport
+	// observe (optional) is called after each evaluation of a rule.
+	observe func(n *place, i int, v ref.Val, err error)
 }
 
 // relation connects a value to the old object.
@@ -132,7 +134,7 @@ func (e *evaluation) evaluateHere(n *place, path *field.Path, value, old any, re
 			return
 		}
 		step, budget := e.report.start(n, i, path), e.budget
-		out := r.evaluate(&n.rules[i], &p.results[i])
+		out := r.evaluate(n, i)
 		e.report.end(step, out, budget-max(e.budget, 0))
 		if e.budget < 0 {
 			return
@@ -213,8 +215,9 @@ var (
 		"没有执行：规则针对变更，而这里没有旧值")
 )
 
-// evaluate evaluates one rule.
-func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schemacel.CompilationResult) outcome {
+// evaluate evaluates one rule of a place.
+func (r *ruleRun) evaluate(n *place, i int) outcome {
+	rule, compiled := &n.rules[i], &r.programs.results[i]
 	switch {
 	case compiled.Error != nil:
 		return r.invalid(fmt.Sprintf("rule compile error: %v", compiled.Error))
@@ -230,16 +233,19 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 		vars = r.optionalVars
 	}
 	result, details, err := compiled.Program.ContextEval(r.ctx, vars)
+	if r.observe != nil {
+		r.observe(n, i, result, err)
+	}
 	if details == nil {
 		r.budget = -1
 		return r.fail(field.InternalError(r.path, fmt.Errorf(costNotCounted, ruleName(rule))))
 	}
 	cost := details.ActualCost()
 	if cost == nil {
-		return r.last(fmt.Sprintf(costNotCounted, ruleName(rule)))
+		return r.abort(fmt.Sprintf(costNotCounted, ruleName(rule)))
 	}
 	if *cost > math.MaxInt64 || int64(*cost) > r.budget {
-		return r.last(outOfBudget)
+		return r.abort(outOfBudget)
 	}
 	r.budget -= int64(*cost)
 	switch {
@@ -251,7 +257,7 @@ func (r *ruleRun) evaluate(rule *apiextensionsv1.ValidationRule, compiled *schem
 		return r.invalid(fmt.Sprintf("'%v': call arguments did not match a supported operator, function or macro signature for rule: %v",
 			err, ruleName(rule)))
 	case strings.HasPrefix(err.Error(), costLimit):
-		return r.last(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err,
+		return r.abort(fmt.Sprintf("'%v': no further validation rules will be run due to call cost exceeds limit for rule: %v", err,
 			ruleName(rule)))
 	}
 	return r.invalid(fmt.Sprintf("%v evaluating rule: %v", err, ruleName(rule)))
@@ -324,8 +330,8 @@ func (r *ruleRun) invalid(detail string) outcome {
 	return r.fail(field.Invalid(r.path, r.programs.schema.Type, detail))
 }
 
-// last returns a failure after which no further rule runs.
-func (r *ruleRun) last(detail string) outcome {
+// abort returns a failure after which no further rule runs.
+func (r *ruleRun) abort(detail string) outcome {
 	r.budget = -1
 	return r.invalid(detail)
 }

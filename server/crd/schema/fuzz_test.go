@@ -30,9 +30,9 @@ func run(t *testing.T, s *Schema, obj, old map[string]any) {
 		}
 		s.Default(ctx, o)
 	}
-	s.Validate(ctx, obj, Others{})
-	s.ValidateUpdate(ctx, obj, old, Others{})
-	s.ValidateStatusUpdate(ctx, obj, old, Others{})
+	s.Validate(ctx, obj, ExtraErrors{})
+	s.ValidateUpdate(ctx, obj, old, ExtraErrors{})
+	s.ValidateStatusUpdate(ctx, obj, old, ExtraErrors{})
 	if again, err := s.Prune(ctx, obj, PruneOptions{UnknownFieldPaths: true}); err != nil || len(again) > 0 {
 		t.Errorf("pruned twice: %v, %v", again, err)
 	}

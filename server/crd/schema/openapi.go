@@ -60,25 +60,25 @@ type nodes struct{ patterns map[string]*pattern }
 
 func newNodes() *nodes { return &nodes{map[string]*pattern{}} }
 
-func (c *nodes) of(s *spec.Schema) *node {
+func (c *nodes) node(s *spec.Schema) *node {
 	if s == nil {
 		return nil
 	}
 	n := &node{
 		Schema: s, hasFormat: strfmt.Default.ContainsName(s.Format),
-		allOf: c.each(s.AllOf), anyOf: c.each(s.AnyOf), oneOf: c.each(s.OneOf), not: c.of(s.Not),
+		allOf: c.each(s.AllOf), anyOf: c.each(s.AnyOf), oneOf: c.each(s.OneOf), not: c.node(s.Not),
 	}
 	if s.Pattern != "" {
 		n.pattern = c.patternOf(s.Pattern)
 	}
 	if s.Items != nil {
-		n.items = c.of(s.Items.Schema)
+		n.items = c.node(s.Items.Schema)
 	}
 	if s.AdditionalProperties != nil {
-		n.additional = c.of(s.AdditionalProperties.Schema)
+		n.additional = c.node(s.AdditionalProperties.Schema)
 	}
 	for name, prop := range s.Properties {
-		n.properties = append(n.properties, namedNode{name, c.of(&prop)})
+		n.properties = append(n.properties, namedNode{name, c.node(&prop)})
 	}
 	slices.SortFunc(n.properties, func(a, b namedNode) int {
 		if a.name < b.name {
@@ -91,7 +91,7 @@ func (c *nodes) of(s *spec.Schema) *node {
 
 func (c *nodes) each(schemas []spec.Schema) (out []*node) {
 	for i := range schemas {
-		out = append(out, c.of(&schemas[i]))
+		out = append(out, c.node(&schemas[i]))
 	}
 	return out
 }

@@ -134,10 +134,12 @@ func (p *pruning) body(obj map[string]any) error {
 	track := p.opts.UnknownFieldPaths || p.report
 	structural := p.schema.structural
 	if !p.schema.preserveUnknown {
-		if track {
-			p.unknown.find(func(f *finder) { f.unknown(nil, obj, resourceRoot(structural)) })
+		if root := resourceRoot(structural); hasUnknown(obj, root) {
+			if track {
+				p.unknown.find(func(f *finder) { f.unknown(nil, obj, root) })
+			}
+			structuralpruning.Prune(obj, structural, true)
 		}
-		structuralpruning.Prune(obj, structural, true)
 		if hasNull(obj) {
 			p.dropNulls(obj)
 		}
@@ -202,10 +204,10 @@ func (p *pruning) say(step *trace.Step) {
 	case unknown+nulls == 0:
 		step.Why(allFieldsKnown)
 	case nulls == 0:
-		step.WhyText(unknownFieldsDropped, p.unknown.said(), unknown)
+		step.WhyText(unknownFieldsDropped, p.unknown.text(), unknown)
 	case unknown == 0:
-		step.WhyText(nullsDropped, p.nulls.said(), nulls)
+		step.WhyText(nullsDropped, p.nulls.text(), nulls)
 	default:
-		step.WhyText(unknownAndNullsDropped, p.unknown.said()+"; "+p.nulls.said(), unknown, nulls)
+		step.WhyText(unknownAndNullsDropped, p.unknown.text()+"; "+p.nulls.text(), unknown, nulls)
 	}
 }

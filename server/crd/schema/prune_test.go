@@ -2,10 +2,14 @@ package schema
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	structuralpruning "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 
 	"github.com/kx-apiserver/kx/core/trace"
 )
@@ -113,13 +117,13 @@ func TestPruneLegacy(t *testing.T) {
 	s.Default(context.Background(), obj)
 	bad, old := thing(t, `{spec: {a: 1}}`), thing(t, `{spec: {a: 1}, x: 1}`)
 	want := `spec.a: Invalid value: "integer": spec.a in body must be of type string: "integer"`
-	if got := lines(s.Validate(context.Background(), bad, Others{})); got != want {
+	if got := lines(s.Validate(context.Background(), bad, ExtraErrors{})); got != want {
 		t.Errorf("create: %s", got)
 	}
-	if got := lines(s.ValidateUpdate(context.Background(), bad, old, Others{})); got != want {
+	if got := lines(s.ValidateUpdate(context.Background(), bad, old, ExtraErrors{})); got != want {
 		t.Errorf("update: %s", got)
 	}
-	if got := lines(s.ValidateStatusUpdate(context.Background(), bad, old, Others{})); got != "" {
+	if got := lines(s.ValidateStatusUpdate(context.Background(), bad, old, ExtraErrors{})); got != "" {
 		t.Errorf("update of the status: %s", got)
 	}
 }
@@ -136,10 +140,10 @@ func TestWithoutSchema(t *testing.T) {
 		t.Errorf("unknown %v, %v", unknown, err)
 	}
 	s.Default(context.Background(), obj)
-	if errs := s.Validate(context.Background(), obj, Others{}); len(errs) > 0 {
+	if errs := s.Validate(context.Background(), obj, ExtraErrors{}); len(errs) > 0 {
 		t.Error(errs)
 	}
-	if errs := s.ValidateUpdate(context.Background(), obj, thing(t, `{}`), Others{}); len(errs) > 0 {
+	if errs := s.ValidateUpdate(context.Background(), obj, thing(t, `{}`), ExtraErrors{}); len(errs) > 0 {
 		t.Error(errs)
 	}
 	if _, err := Compile(crd, "v2", Limits{}); err == nil || err.Error() != `compile the schema of CustomResourceDefinition things.example.com: it has no version "v2"` {
@@ -233,5 +237,43 @@ func TestDefaultsEnd(t *testing.T) {
 	}
 	if last := obj["spec"].(map[string]any)["v"].([]any)[10*stepsBetweenLooks-1]; len(last.(map[string]any)) > 0 {
 		t.Error("the last item got its default after the end")
+	}
+}
+
+// TestHasUnknown compares hasUnknown with what the library's pruning finds.
+func TestHasUnknown(t *testing.T) {
+	text := structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}
+	object := func(properties map[string]structuralschema.Structural) structuralschema.Structural {
+		return structuralschema.Structural{Properties: properties}
+	}
+	item := object(map[string]structuralschema.Structural{"name": text})
+	free := object(map[string]structuralschema.Structural{"known": item})
+	free.XPreserveUnknownFields = true
+	list := structuralschema.Structural{Items: &item}
+	freeList := structuralschema.Structural{Items: &item}
+	freeList.XPreserveUnknownFields = true
+	embedded := object(nil)
+	embedded.XEmbeddedResource = true
+	root := object(map[string]structuralschema.Structural{
+		"text": text, "item": item, "free": free, "list": list, "freeList": freeList, "embedded": embedded,
+		"map": {AdditionalProperties: &structuralschema.StructuralOrBool{Structural: &item}},
+	})
+	for _, body := range []string{
+		`{}`, `{"kind":"A","metadata":{"x":1},"text":"a","item":{"name":"b"}}`, `{"other":1}`, `{"item":{"other":null}}`,
+		`{"text":{"any":1}}`, `{"text":[{"any":1}]}`, `{"text":[{}]}`, `{"free":{"any":{"x":1},"known":{"name":"a"}}}`,
+		`{"free":{"known":{"other":1}}}`, `{"list":[{"name":"a"},{"name":"b","other":1}]}`, `{"list":[[{"name":1}]]}`,
+		`{"freeList":[{"other":1}]}`, `{"freeList":[[{"other":1}]]}`, `{"map":{"a":{"name":"b"}}}`, `{"map":{"a":{"b":1}}}`,
+		`{"embedded":{"kind":"A","metadata":{"x":1}}}`, `{"embedded":{"spec":1}}`,
+	} {
+		var obj map[string]any
+		if err := json.Unmarshal([]byte(body), &obj); err != nil {
+			t.Fatal(err)
+		}
+		got := hasUnknown(obj, resourceRoot(&root))
+		dropped := structuralpruning.PruneWithOptions(obj, &root, true,
+			structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		if got != (len(dropped) > 0) {
+			t.Errorf("%s: %v, but the library drops %v", body, got, dropped)
+		}
 	}
 }

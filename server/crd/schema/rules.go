@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"sort"
 	"sync"
 
@@ -24,7 +25,9 @@ type rules struct {
 
 // place is a place in the schema.
 type place struct {
-	path   string
+	path string
+	// at is the place of the schema in its definition. It is only known if rules are observed.
+	at     string
 	schema *structuralschema.Structural
 	// isResource means that values have apiVersion, kind and metadata, whether or not the schema lists them.
 	isResource bool
@@ -54,13 +57,14 @@ type programs struct {
 }
 
 // newRules collects the rules of a schema. It returns nil if there are none. As upstream, it ignores a schema
-// that has rules only within allOf.
-func newRules(s *structuralschema.Structural) *rules {
+// that has rules only within allOf. at is the place of the schema in its definition, empty if the rules are not
+// observed.
+func newRules(s *structuralschema.Structural, at string) *rules {
 	if !hasRules(s) {
 		return nil
 	}
 	var r rules
-	r.root = r.add(place{schema: s, isResource: true}, s, model.SchemaDeclType(s, true))
+	r.root = r.add(place{at: at, schema: s, isResource: true}, s, model.SchemaDeclType(s, true))
 	return &r
 }
 
@@ -92,7 +96,8 @@ func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclTy
 	}
 	if v := says.ValueValidation; v != nil {
 		for i := range v.AllOf {
-			if part := r.add(place{path: n.path, schema: n.schema, isResource: n.isResource}, fromNested(&v.AllOf[i]), decl); part != nil {
+			part := place{path: n.path, at: n.child("allOf[%d]", i), schema: n.schema, isResource: n.isResource}
+			if part := r.add(part, fromNested(&v.AllOf[i]), decl); part != nil {
 				n.allOf = append(n.allOf, part)
 			}
 		}
@@ -102,17 +107,27 @@ func (r *rules) add(p place, says *structuralschema.Structural, decl *cel.DeclTy
 		elem = decl.ElemType
 	}
 	if says, s := additional(says), additional(n.schema); says != nil && s != nil {
-		n.additional = r.add(place{path: n.path + "[*]", schema: s, isResource: s.XEmbeddedResource}, says, elem)
+		n.additional = r.add(place{
+			path: n.path + "[*]", at: n.child("additionalProperties"), schema: s, isResource: s.XEmbeddedResource,
+		}, says, elem)
 	}
 	r.addProperties(n, says, decl)
 	if says.Items != nil && n.schema.Items != nil {
 		s := n.schema.Items
-		n.items = r.add(place{path: n.path + "[*]", schema: s, isResource: s.XEmbeddedResource}, says.Items, elem)
+		n.items = r.add(place{path: n.path + "[*]", at: n.child("items"), schema: s, isResource: s.XEmbeddedResource}, says.Items, elem)
 	}
 	if len(n.rules) == 0 && len(n.allOf) == 0 && n.additional == nil && len(n.properties) == 0 && n.items == nil {
 		return nil
 	}
 	return n
+}
+
+// child returns the place in the definition of a schema within that of n.
+func (n *place) child(format string, args ...any) string {
+	if n.at == "" {
+		return ""
+	}
+	return n.at + "." + fmt.Sprintf(format, args...)
 }
 
 func additional(s *structuralschema.Structural) *structuralschema.Structural {
@@ -144,7 +159,8 @@ func (r *rules) addProperties(n *place, says *structuralschema.Structural, decl 
 			continue // rules can't see values of this type
 		}
 		sub := says.Properties[name]
-		if p := r.add(place{path: child(n.path, name), schema: &s, isResource: s.XEmbeddedResource}, &sub, fieldDecl); p != nil {
+		p := place{path: child(n.path, name), at: n.child("properties[%s]", name), schema: &s, isResource: s.XEmbeddedResource}
+		if p := r.add(p, &sub, fieldDecl); p != nil {
 			n.properties = append(n.properties, property{name, p})
 		}
 	}

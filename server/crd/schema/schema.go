@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -9,6 +10,8 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/server/coverage"
 )
 
 // Schema applies the schema of one version of a CustomResourceDefinition to objects. It is immutable and shared
@@ -24,6 +27,9 @@ type Schema struct {
 	validators      func() (*validators, error)
 	rules           func() *rules
 	defaults        func() *defaults
+	// observe (optional) is called after each evaluation of a rule. crd and at name the schema's place.
+	observe coverage.Observer
+	crd, at string
 }
 
 // validators check values. A nil one has nothing to check.
@@ -57,8 +63,16 @@ func Compile(crd *apiextensionsv1.CustomResourceDefinition, version string, limi
 	s.uses.add(s.structural)
 	s.validators = sync.OnceValues(func() (*validators, error) { return newValidators(v) })
 	s.defaults = sync.OnceValue(func() *defaults { return newDefaults(s.structural) })
-	s.rules = sync.OnceValue(func() *rules { return newRules(s.structural) })
+	s.rules = sync.OnceValue(func() *rules { return newRules(s.structural, s.at) })
 	return s, nil
+}
+
+// Observe sets the observer of the rules, for the schema of a version of a definition. It must be called before the
+// first validation.
+func (s *Schema) Observe(o coverage.Observer, crd *apiextensionsv1.CustomResourceDefinition) {
+	index := slices.IndexFunc(crd.Spec.Versions,
+		func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == s.kind.Version })
+	s.observe, s.crd, s.at = o, crd.Name, fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", index)
 }
 
 func find(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinitionVersion {
@@ -112,10 +126,10 @@ func newValidators(v *apiextensionsv1.CustomResourceDefinitionVersion) (*validat
 		return nil, err
 	}
 	all := newNodes()
-	out := validators{object: all.of(openapi)}
+	out := validators{object: all.node(openapi)}
 	if v.Subresources != nil && v.Subresources.Status != nil {
 		if status, ok := openapi.Properties["status"]; ok {
-			out.status = all.of(&status)
+			out.status = all.node(&status)
 		}
 	}
 	return &out, nil

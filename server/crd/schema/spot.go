@@ -19,10 +19,10 @@ type spot struct {
 }
 
 func (s *spot) field(name string) spot { return spot{above: s, name: name} }
-func (s *spot) indexed(index int) spot { return spot{above: s, index: index, item: true} }
+func (s *spot) atIndex(index int) spot { return spot{above: s, index: index, item: true} }
 
-// kept returns a pointer to a copy of the spot, for places below it.
-func (s spot) kept() *spot { return &s }
+// clone returns a pointer to a copy of the spot, for places below it.
+func (s spot) clone() *spot { return &s }
 
 // maxPath limits the length of a path in an answer. Real paths have a hundredth of it.
 const maxPath = 1 << 10

@@ -91,7 +91,7 @@ const ruledSchema = `{type: object, x-kubernetes-validations: [{rule: "self.meta
 func TestStepsOfValidate(t *testing.T) {
 	s := compile(t, strings.ReplaceAll(ruledSchema, "\t", " "))
 	steps := journey(t, trace.Objects, func(ctx context.Context) {
-		s.Validate(ctx, thing(t, `{spec: {min: 3, max: 2, items: [a, b]}}`), Others{})
+		s.Validate(ctx, thing(t, `{spec: {min: 3, max: 2, items: [a, b]}}`), ExtraErrors{})
 	})
 	expect(t, steps, `
 crd.validate Thing: schema errors: 0; rules: 3 held, 2 failed, 1 skipped, 1 not reached cost=14 ! [spec: Invalid value: min is above max, spec.items[1]: Invalid value: "b": failed rule: self != 'b']
@@ -107,7 +107,7 @@ crd.validate Thing: schema errors: 0; rules: 3 held, 2 failed, 1 skipped, 1 not 
 		t.Errorf("before %s, after %s", steps[0].Before, steps[0].After)
 	}
 	steps = journey(t, trace.Objects, func(ctx context.Context) {
-		s.ValidateUpdate(ctx, thing(t, `{spec: {min: 1, max: 7}}`), thing(t, `{spec: {min: 2, max: 7}}`), Others{})
+		s.ValidateUpdate(ctx, thing(t, `{spec: {min: 1, max: 7}}`), thing(t, `{spec: {min: 2, max: 7}}`), ExtraErrors{})
 	})
 	expect(t, steps, `
 crd.validate Thing: schema errors: 0; rules: 2 held, 1 failed, 1 failed for values that are as they were, 2 not reached cost=13 ! spec: Invalid value: spec can't change
@@ -122,11 +122,11 @@ crd.validate Thing: schema errors: 0; rules: 2 held, 1 failed, 1 failed for valu
 		t.Errorf("before %s, after %s", steps[0].Before, steps[0].After)
 	}
 	expect(t, journey(t, trace.Steps, func(ctx context.Context) {
-		s.Validate(ctx, thing(t, `{spec: {min: 1, max: a}}`), Others{})
+		s.Validate(ctx, thing(t, `{spec: {min: 1, max: a}}`), ExtraErrors{})
 	}), `
 crd.validate Thing: schema errors: 1; that keeps its 6 rules from being evaluated ! [spec.max: Invalid value: "string": spec.max in body must be of type integer: "string", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]
 `)
-	expect(t, journey(t, trace.Steps, func(ctx context.Context) { web(t).Validate(ctx, thing(t, `{}`), Others{}) }), `
+	expect(t, journey(t, trace.Steps, func(ctx context.Context) { web(t).Validate(ctx, thing(t, `{}`), ExtraErrors{}) }), `
 crd.validate Thing: schema errors: 0; the schema has no rules
 `)
 }
@@ -138,13 +138,13 @@ func TestStepsAreBounded(t *testing.T) {
 		rules = append(rules, fmt.Sprintf("{rule: 'self.size() != %d'}", i))
 	}
 	s := compile(t, withSpec("{type: array, x-kubernetes-validations: ["+strings.Join(rules, ", ")+"], items: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}}"))
-	all := journey(t, trace.Steps, func(ctx context.Context) { s.Validate(ctx, thing(t, `{spec: {v: [1, 2]}}`), Others{}) })
+	all := journey(t, trace.Steps, func(ctx context.Context) { s.Validate(ctx, thing(t, `{spec: {v: [1, 2]}}`), ExtraErrors{}) })
 	if len(all) != 1+maxRuleSteps || !strings.HasSuffix(all[0].Why, "; rules: 71 held, 1 failed, 8 of these not shown") {
 		t.Errorf("%d steps; %s", len(all), all[0].Why)
 	}
 	s = compile(t, withSpec("{type: array, items: {type: integer, x-kubernetes-validations: [{rule: self > 0}, {rule: self > 1}]}}"))
 	all = journey(t, trace.Steps, func(ctx context.Context) {
-		s.Validate(ctx, thing(t, `{spec: {v: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}`), Others{})
+		s.Validate(ctx, thing(t, `{spec: {v: [1, 2, 3, 4, 5, 6, 7, 8, 9]}}`), ExtraErrors{})
 	})
 	if len(all) != 1+2*maxSameRule || !strings.HasSuffix(all[0].Why, "; rules: 17 held, 1 failed, 10 of these not shown") {
 		t.Errorf("%d steps; %s", len(all), all[0].Why)
@@ -153,7 +153,7 @@ func TestStepsAreBounded(t *testing.T) {
 	s = compile(t, withSpec(`{type: object, properties: {l: {type: array, items: {type: integer}}, z: {type: integer, x-kubernetes-validations: [{rule: self > 0}]}}, x-kubernetes-validations: [{rule: "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, a + b + c + d > 0))))"}]}`))
 	numbers := strings.TrimSuffix(strings.Repeat("1, ", 40), ", ")
 	all = journey(t, trace.Steps, func(ctx context.Context) {
-		s.Validate(ctx, thing(t, `{spec: {v: {z: 1, l: [`+numbers+`]}}}`), Others{})
+		s.Validate(ctx, thing(t, `{spec: {v: {z: 1, l: [`+numbers+`]}}}`), ExtraErrors{})
 	})
 	if len(all) != 3 || !strings.Contains(all[1].Error, "actual cost limit exceeded") || all[2].Reason != ruleAfterLimit {
 		t.Errorf("got\n%s", told(all))

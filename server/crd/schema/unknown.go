@@ -32,8 +32,8 @@ func (d *removals) add(above *spot, name string) {
 	d.count++
 }
 
-// said lists the fields for a step.
-func (d *removals) said() string {
+// text lists the fields for a step.
+func (d *removals) text() string {
 	l := trace.ListOf(d.paths)
 	l.Skip(d.count - len(d.paths))
 	return l.String()
@@ -65,7 +65,7 @@ func (f *finder) at(here spot) *spot {
 	if !f.naming {
 		return nil
 	}
-	return here.kept()
+	return here.clone()
 }
 
 // each calls do with the fields of an object.
@@ -111,10 +111,47 @@ func (f *finder) unknown(at *spot, x any, s *structuralschema.Structural) {
 		}
 		for i := 0; i < len(x) && !f.ended(); i++ {
 			if nested(x[i]) {
-				f.unknown(f.at(at.indexed(i)), x[i], itemSchema(s, preserved))
+				f.unknown(f.at(at.atIndex(i)), x[i], itemSchema(s, preserved))
 			}
 		}
 	}
+}
+
+// hasUnknown reports whether the library's pruning would drop a field of x. Most objects have no such field, and the
+// library copies the schema of every field that it visits. This copies only those of objects and lists.
+func hasUnknown(x any, s *structuralschema.Structural) bool {
+	preserved := s != nil && s.XPreserveUnknownFields
+	switch x := x.(type) {
+	case map[string]any:
+		if s == nil {
+			return len(x) > 0
+		}
+		for name, value := range x {
+			if s.XEmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata") {
+				continue
+			}
+			if _, ok := s.Properties[name]; !ok && s.AdditionalProperties == nil {
+				if !preserved {
+					return true
+				}
+				continue
+			}
+			if nested(value) && hasUnknown(value, fieldOf(name, s)) {
+				return true
+			}
+		}
+	case []any:
+		if preserved && s.Items == nil {
+			return false
+		}
+		of := itemSchema(s, preserved)
+		for _, item := range x {
+			if nested(item) && hasUnknown(item, of) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // itemSchema returns the schema of items. If a list preserves unknown fields, so do its items.
@@ -149,7 +186,7 @@ func (f *finder) nulls(at *spot, x any, s *structuralschema.Structural) {
 	case []any:
 		for i := 0; i < len(x) && !f.ended(); i++ {
 			if nested(x[i]) {
-				f.nulls(f.at(at.indexed(i)), x[i], items(s))
+				f.nulls(f.at(at.atIndex(i)), x[i], items(s))
 			}
 		}
 	}
@@ -193,12 +230,12 @@ func (c *coercion) coerce(at *spot, x any, s *structuralschema.Structural) *fiel
 				continue
 			}
 			if prop, ok := s.Properties[name]; ok {
-				if err := c.coerce(below.kept(), value, &prop); err != nil {
+				if err := c.coerce(below.clone(), value, &prop); err != nil {
 					return err
 				}
 			} else if of != nil {
 				below.key = true
-				if err := c.coerce(below.kept(), value, of.Structural); err != nil {
+				if err := c.coerce(below.clone(), value, of.Structural); err != nil {
 					return err
 				}
 			}
@@ -208,7 +245,7 @@ func (c *coercion) coerce(at *spot, x any, s *structuralschema.Structural) *fiel
 			return nil
 		}
 		for i, value := range x {
-			if err := c.coerce(at.indexed(i).kept(), value, s.Items); err != nil {
+			if err := c.coerce(at.atIndex(i).clone(), value, s.Items); err != nil {
 				return err
 			}
 		}

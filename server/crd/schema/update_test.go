@@ -55,7 +55,7 @@ func TestValidateUpdate(t *testing.T) {
 			var w warnings
 			ctx := warning.WithWarningRecorder(context.Background(), &w)
 			// A label makes each object differ from its old one as a whole.
-			got := lines(s.ValidateUpdate(ctx, thing(t, "{metadata: {name: one, labels: {a: b}}, spec: {v: "+tt.value+"}}"), thing(t, "{spec: {v: "+tt.old+"}}"), Others{}))
+			got := lines(s.ValidateUpdate(ctx, thing(t, "{metadata: {name: one, labels: {a: b}}, spec: {v: "+tt.value+"}}"), thing(t, "{spec: {v: "+tt.old+"}}"), ExtraErrors{}))
 			if got != tt.want {
 				t.Errorf("of %s, before %s, with\n%s\ngot\n%s\nwant\n%s", tt.value, tt.old, tt.v, got, tt.want)
 			}
@@ -85,7 +85,7 @@ func TestValidateStatusUpdate(t *testing.T) {
 		{"set", `{spec: {a: 2}}`, `{spec: {a: 2}, status: {phase: a, set: [a, a]}}`, `status.set[1]: Duplicate value: "a"`},
 		{"embedded resources are not looked at", `{spec: {a: 2}}`, `{spec: {a: 2}, status: {phase: a, r: {}}}`, ``},
 	} {
-		if got := lines(s.ValidateStatusUpdate(context.Background(), thing(t, tt.obj), thing(t, tt.old), Others{})); got != tt.want {
+		if got := lines(s.ValidateStatusUpdate(context.Background(), thing(t, tt.obj), thing(t, tt.old), ExtraErrors{})); got != tt.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, got, tt.want)
 		}
 	}
@@ -93,7 +93,7 @@ func TestValidateStatusUpdate(t *testing.T) {
 
 func TestKindAndOthers(t *testing.T) {
 	s := compile(t, `{type: object, required: [spec], properties: {spec: {type: object}, l: {type: array, x-kubernetes-list-type: set, items: {type: string}}}, x-kubernetes-validations: [{rule: "false"}]}`)
-	others := Others{
+	others := ExtraErrors{
 		Metadata: field.ErrorList{field.Invalid(field.NewPath("metadata", "name"), "x", "no")},
 		Scale:    field.ErrorList{field.Invalid(field.NewPath(".spec.replicas"), -1, "no")},
 	}

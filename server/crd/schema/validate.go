@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/cel-go/common/types/ref"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
 	structurallisttype "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -15,11 +16,12 @@ import (
 
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/coverage"
 )
 
-// Others holds the errors that no schema decides. They have a fixed place among those of the schema, and some
+// ExtraErrors holds the errors that no schema decides. They have a fixed place among those of the schema, and some
 // of them prevent the CEL rules from running.
-type Others struct {
+type ExtraErrors struct {
 	Metadata field.ErrorList
 	Scale    field.ErrorList
 	// Cost, if not nil, receives the cost of the rules.
@@ -27,19 +29,19 @@ type Others struct {
 }
 
 // Validate checks a new object.
-func (s *Schema) Validate(ctx context.Context, obj map[string]any, others Others) field.ErrorList {
-	return s.check(ctx, &checking{obj: obj, others: others}, objectChecks)
+func (s *Schema) Validate(ctx context.Context, obj map[string]any, others ExtraErrors) field.ErrorList {
+	return s.check(ctx, &validationRun{obj: obj, others: others}, objectChecks)
 }
 
 // ValidateUpdate checks a change of an object. Errors in unchanged values are dropped.
-func (s *Schema) ValidateUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
-	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, objectChecks)
+func (s *Schema) ValidateUpdate(ctx context.Context, obj, old map[string]any, others ExtraErrors) field.ErrorList {
+	return s.check(ctx, &validationRun{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, objectChecks)
 }
 
 // ValidateStatusUpdate checks a change through the status subresource: by the schema of status only, and by all
 // rules.
-func (s *Schema) ValidateStatusUpdate(ctx context.Context, obj, old map[string]any, others Others) field.ErrorList {
-	return s.check(ctx, &checking{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, statusChecks)
+func (s *Schema) ValidateStatusUpdate(ctx context.Context, obj, old map[string]any, others ExtraErrors) field.ErrorList {
+	return s.check(ctx, &validationRun{obj: obj, old: old, others: others, update: true, related: s.correlate(obj, old)}, statusChecks)
 }
 
 // correlate relates each value of the object to its old one. Without a structural schema nothing can be related.
@@ -50,15 +52,15 @@ func (s *Schema) correlate(obj, old map[string]any) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(obj, old, &model.Structural{Structural: s.structural})
 }
 
-// checking is one validation.
-type checking struct {
+// validationRun is one validation.
+type validationRun struct {
 	obj, old map[string]any
-	others   Others
+	others   ExtraErrors
 	update   bool
 	related  *common.CorrelatedObject
 }
 
-type check func(s *Schema, ctx context.Context, v *validators, c *checking) field.ErrorList
+type check func(s *Schema, ctx context.Context, v *validators, c *validationRun) field.ErrorList
 
 // The checks in the order of their errors. The rules run after them.
 var (
@@ -78,7 +80,7 @@ var (
 		"schema 错误 {errors} 个；{rules:word}")
 )
 
-func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs field.ErrorList) {
+func (s *Schema) check(ctx context.Context, c *validationRun, checks []check) (errs field.ErrorList) {
 	ctx, step := trace.Start(ctx, steps.CRDValidate, s.kind.Kind)
 	defer func() {
 		errs = cut(errs)
@@ -112,7 +114,7 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 				"some validation rules were not checked because the object was invalid; "+
 					"correct the existing errors to complete validation"))
 	}
-	e := evaluation{ctx: ctx, budget: celconfig.RuntimeCELCostBudget}
+	e := evaluation{ctx: ctx, budget: celconfig.RuntimeCELCostBudget, observe: s.observer(ctx)}
 	if step.Recording() {
 		e.report = newRuleReport(ctx, r)
 	}
@@ -126,6 +128,17 @@ func (s *Schema) check(ctx context.Context, c *checking, checks []check) (errs f
 		step.WhyText(rulesEvaluated, e.report.String(), int64(len(errs)))
 	}
 	return append(errs, e.errs...)
+}
+
+// observer returns what is called after each evaluation of a rule, nil without an observer.
+func (s *Schema) observer(ctx context.Context) func(n *place, i int, v ref.Val, err error) {
+	if s.observe == nil {
+		return nil
+	}
+	return func(n *place, i int, v ref.Val, err error) {
+		at := n.child("x-kubernetes-validations[%d].rule", i)
+		s.observe(ctx, coverage.Expression{Kind: "CustomResourceDefinition", Name: s.crd, Path: at}, coverage.OutcomeOf(v, err))
+	}
 }
 
 // oldValue is nil if there is no old object: a nil map is not nil.
@@ -147,7 +160,7 @@ func blocksRules(err *field.Error) bool {
 }
 
 // checkObject checks the object by its schema, and places the errors between those of metadata and scale.
-func (s *Schema) checkObject(ctx context.Context, v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkObject(ctx context.Context, v *validators, c *validationRun) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
@@ -161,7 +174,7 @@ func (s *Schema) checkObject(ctx context.Context, v *validators, c *checking) fi
 }
 
 // checkStatus checks the status by its schema.
-func (s *Schema) checkStatus(ctx context.Context, v *validators, c *checking) field.ErrorList {
+func (s *Schema) checkStatus(ctx context.Context, v *validators, c *validationRun) field.ErrorList {
 	if errs := s.checkKind(c.obj); len(errs) > 0 {
 		return errs
 	}
@@ -191,7 +204,7 @@ func (s *Schema) checkKind(obj map[string]any) (errs field.ErrorList) {
 }
 
 // checkEmbedded checks the kinds and the metadata of embedded resources.
-func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *checking) field.ErrorList {
+func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *validationRun) field.ErrorList {
 	if !s.uses.embedded {
 		return nil
 	}
@@ -199,7 +212,7 @@ func (s *Schema) checkEmbedded(ctx context.Context, _ *validators, c *checking) 
 }
 
 // checkLists checks that the items of sets and maps are distinct, unless the old object already violates that.
-func (s *Schema) checkLists(_ context.Context, _ *validators, c *checking) field.ErrorList {
+func (s *Schema) checkLists(_ context.Context, _ *validators, c *validationRun) field.ErrorList {
 	if !s.uses.lists {
 		return nil
 	}

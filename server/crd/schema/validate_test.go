@@ -127,7 +127,7 @@ func TestValidate(t *testing.T) {
 	for _, tt := range createTests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := compile(t, withSpec(tt.v))
-			got := lines(s.Validate(context.Background(), thing(t, "{spec: {v: "+tt.value+"}}"), Others{}))
+			got := lines(s.Validate(context.Background(), thing(t, "{spec: {v: "+tt.value+"}}"), ExtraErrors{}))
 			if got != tt.want {
 				t.Errorf("of %s with\n%s\ngot\n%s\nwant\n%s", tt.value, tt.v, got, tt.want)
 			}

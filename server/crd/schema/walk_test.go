@@ -144,7 +144,7 @@ func TestWalkAsLibrary(t *testing.T) {
 		library := validation.NewSchemaValidatorFromOpenAPI(&s)
 		schema := &Schema{limits: defaultLimits}
 		want := sortedLines(validation.ValidateCustomResource(field.NewPath("x"), value, library))
-		got := sortedLines(schema.walk(context.Background(), field.NewPath("x"), newNodes().of(&s), value, nil))
+		got := sortedLines(schema.walk(context.Background(), field.NewPath("x"), newNodes().node(&s), value, nil))
 		if got != want {
 			t.Fatalf("schema %s\nvalue %s\ngot\n%s\nthe library\n%s", asJSON(t, s), asJSON(t, value), got, want)
 		}
@@ -178,11 +178,11 @@ func TestUpdateWalkAsLibrary(t *testing.T) {
 		library := validation.NewSchemaValidatorFromOpenAPI(&s)
 		schema := &Schema{limits: defaultLimits}
 		want := sortedLines(validation.ValidateCustomResourceUpdate(nil, obj, old, library, validation.WithRatcheting(related)))
-		got := sortedLines(schema.walk(context.Background(), nil, newNodes().of(&s), obj, correlateBySpec(&s, obj, old)))
+		got := sortedLines(schema.walk(context.Background(), nil, newNodes().node(&s), obj, correlateBySpec(&s, obj, old)))
 		if got != want {
 			t.Fatalf("schema %s\nold %s\nobject %s\ngot\n%s\nthe library\n%s", asJSON(t, s), asJSON(t, old), asJSON(t, obj), got, want)
 		}
-		if got != sortedLines(schema.walk(context.Background(), nil, newNodes().of(&s), obj, nil)) {
+		if got != sortedLines(schema.walk(context.Background(), nil, newNodes().node(&s), obj, nil)) {
 			forgiven++
 		}
 	}
@@ -198,13 +198,13 @@ func TestManyErrors(t *testing.T) {
 	for i := range items {
 		items[i] = ""
 	}
-	errs := s.Validate(context.Background(), thing(t, `{}`), Others{})
+	errs := s.Validate(context.Background(), thing(t, `{}`), ExtraErrors{})
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	obj := thing(t, `{}`)
 	obj["spec"] = map[string]any{"v": items}
-	if errs := s.Validate(context.Background(), obj, Others{}); len(errs) != maxErrors+1 || errs[maxErrors].Detail != "too many errors: only the first 100 are shown" {
+	if errs := s.Validate(context.Background(), obj, ExtraErrors{}); len(errs) != maxErrors+1 || errs[maxErrors].Detail != "too many errors: only the first 100 are shown" {
 		t.Errorf("%d errors, the last %v", len(errs), errs[len(errs)-1])
 	}
 }
@@ -230,7 +230,7 @@ func TestStepLimit(t *testing.T) {
 		}
 		obj := thing(t, `{}`)
 		obj["spec"] = map[string]any{"v": slices.Repeat([]any{strings.Repeat("a", 100)}, 100)}
-		errs := s.Validate(context.Background(), obj, Others{})
+		errs := s.Validate(context.Background(), obj, ExtraErrors{})
 		if len(errs) != 1 || !strings.Contains(errs[0].Error(), "takes more than 1000 steps, the limit that --max-validation-steps sets") {
 			t.Errorf("%s: %v", name, errs)
 		}
@@ -253,7 +253,7 @@ func TestWalkEnds(t *testing.T) {
 	if taken := defaultLimits.Steps - w.left; w.err == nil || taken > stepsBetweenLooks {
 		t.Errorf("%d steps were taken after the end: %v", taken, w.err)
 	}
-	if errs := s.Validate(ctx, obj, Others{}); len(errs) != 1 || !strings.Contains(errs[0].Error(), "context canceled") {
+	if errs := s.Validate(ctx, obj, ExtraErrors{}); len(errs) != 1 || !strings.Contains(errs[0].Error(), "context canceled") {
 		t.Error(errs)
 	}
 }

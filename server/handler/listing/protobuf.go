@@ -38,13 +38,10 @@ func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) e
 	}
 	out.write(before)
 	out.writeField(rawField, len(list)+items)
-	field := byte(itemField)
-	if d.ItemsFirst {
-		field = itemFieldFirst
-	} else {
+	if !d.ItemsFirst {
 		out.write(list)
 	}
-	if err := writeItems(ctx, out, e, d, field, items, held); err != nil {
+	if err := writeItems(ctx, out, e, d, items, held); err != nil {
 		return err
 	}
 	if d.ItemsFirst {
@@ -54,7 +51,11 @@ func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) e
 }
 
 // writeItems writes items that take size bytes. held has all of them, or is nil.
-func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, field byte, size int, held [][]byte) error {
+func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, size int, held [][]byte) error {
+	field := byte(itemField)
+	if d.ItemsFirst {
+		field = itemFieldFirst
+	}
 	for _, data := range held {
 		out.writeField(field, len(data))
 		out.write(data)

@@ -80,7 +80,7 @@ func NegotiateOutputMediaType(req *http.Request, ns runtime.NegotiatedSerializer
 		return options, runtime.SerializerInfo{}, notAcceptable(ns)
 	}
 	if step.Recording() {
-		why(step, header, &options, better)
+		noteClause(step, header, &options, better)
 	}
 	return options, options.ForPeople(req, options.Accepted), nil
 }
@@ -113,8 +113,9 @@ var (
 		"{form:word}：客户端更想要的 {clauses} 种，资源都不支持")
 )
 
-// why adds to step the clause of the header that chose the media type. better is the number of clauses that precede it.
-func why(step *trace.Step, header string, options *MediaTypeOptions, better int) {
+// noteClause adds to step the clause of the header that chose the media type. better is the number of clauses that
+// precede it.
+func noteClause(step *trace.Step, header string, options *MediaTypeOptions, better int) {
 	form := options.Accepted.MediaType
 	if options.Convert != nil {
 		form += " as " + options.Convert.Kind

@@ -18,7 +18,6 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/mask"
-	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
 // sanitizer escapes input of a client, so that browsers don't render it as markup.
@@ -36,7 +35,7 @@ func ErrorNegotiated(err error, s runtime.NegotiatedSerializer, gv schema.GroupV
 		w.WriteHeader(code)
 		return code
 	}
-	WriteObjectNegotiated(s, negotiation.DefaultEndpointRestrictions, gv, w, req, code, status, false)
+	writeError(s, gv, w, req, status)
 	auditQuietly(req.Context(), err)
 	return code
 }

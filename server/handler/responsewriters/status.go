@@ -22,7 +22,7 @@ import (
 func ErrorToAPIStatus(ctx context.Context, err error) *metav1.Status {
 	var carrier apierrors.APIStatus
 	if !errors.As(err, &carrier) {
-		return EscapedStatus(unexpected(ctx, err))
+		return EscapedStatus(unexpectedStatus(ctx, err))
 	}
 	status := carrier.Status()
 	if status.Status == "" {
@@ -65,8 +65,8 @@ func forLog(ctx context.Context, err error) error {
 	return err
 }
 
-// unexpected returns the Status of an error that carries none.
-func unexpected(ctx context.Context, err error) *metav1.Status {
+// unexpectedStatus returns the Status of an error that carries none.
+func unexpectedStatus(ctx context.Context, err error) *metav1.Status {
 	code := http.StatusInternalServerError
 	if store.IsConflict(err) {
 		code = http.StatusConflict

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -14,48 +15,23 @@ import (
 	"github.com/kx-apiserver/kx/server/handler/negotiation"
 )
 
-// WriteObjectNegotiated responds with object in version gv and in the media type that the client asked for.
-// listGVKInContentType adds the requested kind to the Content-Type, as aggregated discovery does.
-func WriteObjectNegotiated(s runtime.NegotiatedSerializer, restrictions negotiation.EndpointRestrictions, gv schema.GroupVersion,
-	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object, listGVKInContentType bool) {
-	options, serializer, err := negotiation.NegotiateErrorMediaType(req, s, restrictions)
+// writeError responds with the Status of an error in version gv and in the media type that the client asked for.
+func writeError(s runtime.NegotiatedSerializer, gv schema.GroupVersion, w http.ResponseWriter, req *http.Request, status *metav1.Status) {
+	_, serializer, err := negotiation.NegotiateErrorMediaType(req, s, negotiation.DefaultEndpointRestrictions)
 	if err != nil {
-		// The error to report matters more than the media type that can't be negotiated.
-		if statusCode < http.StatusOK || statusCode >= http.StatusBadRequest {
-			WriteRawJSON(statusCode, object, w)
-			return
+		// A failure matters more than the media type that can't be negotiated.
+		failure := status
+		if status.Code >= http.StatusOK && status.Code < http.StatusBadRequest {
+			failure = ErrorToAPIStatus(req.Context(), err)
 		}
-		status := ErrorToAPIStatus(req.Context(), err)
-		WriteRawJSON(int(status.Code), status, w)
+		writeRawJSON(int(failure.Code), failure, w)
 		return
 	}
-
-	if listGVKInContentType {
-		serializer.MediaType = mediaTypeWithGVK(serializer.MediaType, options.Convert)
-	}
-	WriteObject(s, serializer, gv, w, req, statusCode, object)
-}
-
-// WriteObject responds with object in version gv, by the negotiated serializer of s.
-func WriteObject(s runtime.NegotiatedSerializer, negotiated runtime.SerializerInfo, gv schema.GroupVersion,
-	w http.ResponseWriter, req *http.Request, statusCode int, object runtime.Object) {
-	audit.LogResponseObject(req.Context(), object, gv, s)
-	encoder := s.EncoderForVersion(negotiated.Serializer, gv)
+	audit.LogResponseObject(req.Context(), status, gv, s)
+	encoder := s.EncoderForVersion(serializer.Serializer, gv)
 	request.TrackSerializeResponseObjectLatency(req.Context(), func() {
-		SerializeObject(negotiated.MediaType, encoder, w, req, statusCode, object)
+		SerializeObject(serializer.MediaType, encoder, w, req, int(status.Code), status)
 	})
-}
-
-func mediaTypeWithGVK(mediaType string, gvk *schema.GroupVersionKind) string {
-	if gvk == nil {
-		return mediaType
-	}
-	for _, p := range []struct{ name, value string }{{"g", gvk.Group}, {"v", gvk.Version}, {"as", gvk.Kind}} {
-		if p.value != "" {
-			mediaType += ";" + p.name + "=" + p.value
-		}
-	}
-	return mediaType
 }
 
 // SerializeObject encodes object into the response. If that fails before anything was sent, the client gets the error
@@ -96,8 +72,8 @@ func SerializeObject(mediaType string, encoder runtime.Encoder, hw http.Response
 	_ = s.Close()
 }
 
-// WriteRawJSON responds with any value as JSON, if negotiation has failed.
-func WriteRawJSON(statusCode int, object any, w http.ResponseWriter) {
+// writeRawJSON responds with any value as JSON, if negotiation has failed.
+func writeRawJSON(statusCode int, object any, w http.ResponseWriter) {
 	output, err := json.MarshalIndent(object, "", "  ")
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -35,7 +35,7 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 		{&apierrors.StatusError{}, 500, "", ""},
 		{&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusSuccess}}, 200, "", ""},
 		{errors.New("what?"), 500, "", "what?"},
-		{store.NewResourceVersionConflictsError("/things/a", 5), 409, "",
+		{&store.StorageError{Code: store.ErrCodeResourceVersionConflicts, Key: "/things/a", ResourceVersion: 5}, 409, "",
 			"StorageError: resource version conflicts, Code: 3, Key: /things/a, ResourceVersion: 5, AdditionalErrorMsg: <nil>"},
 	} {
 		got := ErrorToAPIStatus(t.Context(), tc.err)

@@ -49,7 +49,7 @@ func Wire(t testing.TB, c *wiretest.Client, d *datadriven.TestData) string {
 }
 
 // patience bounds a wait in case something hangs.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // waitStatus asks until the answer has a status: upstream serves and closes a definition some time after its condition
 // says so.

@@ -36,7 +36,7 @@ func (w *Webhook) Configure(t testing.TB, c *wiretest.Client, scenes ...string) 
 func (w *Webhook) await(t testing.TB, c *wiretest.Client, refusal string) {
 	t.Helper()
 	const object = `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"ready-%d","labels":{"scene":"ready"}}}`
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for i := 0; ; i++ {
 		answer := c.Ask(t, "POST /api/v1/namespaces/default/serviceaccounts?dryRun=All\n\n"+fmt.Sprintf(object, i))
 		if strings.Contains(answer, refusal) {
@@ -61,7 +61,7 @@ func (w *Webhook) Answer(t testing.TB, c *wiretest.Client, command, input string
 		return strings.SplitN(c.Ask(t, input), "\n", 2)[0]
 	case "await":
 		// A definition is served some time after it was made.
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			if answer = c.Ask(t, input); strings.HasPrefix(answer, "200") {
 				return "served"
 			}

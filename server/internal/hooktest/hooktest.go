@@ -1,6 +1,7 @@
 package hooktest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -9,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -186,13 +188,21 @@ var raws = map[string]http.HandlerFunc{
 	},
 	"bomb": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
-		packed := gzip.NewWriter(w)
-		_, err := io.WriteString(packed, `{"kind":"`)
-		for zeros := []byte(strings.Repeat("0", 1<<20)); err == nil; {
-			_, err = packed.Write(zeros)
-		}
+		_, _ = w.Write(bomb()) // a client may have gone
 	},
 }
+
+// bomb returns a few kilobytes that unpack to more than a server reads. They are packed once: a slow machine takes
+// seconds for it, and calls have a timeout.
+var bomb = sync.OnceValue(func() []byte {
+	var out bytes.Buffer
+	packed := gzip.NewWriter(&out)
+	_, err := io.WriteString(packed, `{"kind":"`+strings.Repeat("0", 4<<20))
+	if err = errors.Join(err, packed.Close()); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+})
 
 // patch makes the answer one with a JSON patch.
 func patch(operations string) func(*admissionv1.AdmissionReview, *admissionv1.AdmissionRequest) {

@@ -31,7 +31,7 @@ type Client struct {
 
 // patience is how long an answer may take, watches included. With the race detector expensive expressions of policies
 // take half a minute.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // repeated is a text, and how often: <<x*300>>.
 var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
@@ -39,7 +39,7 @@ var repeated = regexp.MustCompile(`<<(.+?)\*(\d+)>>`)
 // Await asks for a review until it allows what it is about.
 func (c *Client) Await(t testing.TB, text string) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; <-time.After(20 * time.Millisecond) {
 		if answer := c.Ask(t, text); strings.Contains(answer, `"allowed":true`) {
 			return "allowed"
 		} else if time.Now().After(deadline) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kx-apiserver/kx/server"
 	"github.com/kx-apiserver/kx/server/kxtest"
 )
 
@@ -27,9 +28,21 @@ rules:
 - {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch]}
 `
 
-// TestKxtest has an operator of a new controller-runtime under a test of package kxtest, which knows old libraries alone.
+// TestKxtest has an operator of a new controller-runtime under a test of package kxtest, which knows old libraries alone: with a server
+// that is a process of its own, and with one in the process of the test.
 func TestKxtest(t *testing.T) {
 	t.Parallel()
+	t.Run("process", func(t *testing.T) {
+		t.Parallel()
+		testKxtest(t)
+	})
+	t.Run("in this process", func(t *testing.T) {
+		t.Parallel()
+		testKxtest(t, kxtest.InProcess(server.Serve))
+	})
+}
+
+func testKxtest(t *testing.T, opts ...kxtest.Option) {
 	dir := t.TempDir()
 	greetings := definition()
 	greetings.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -39,7 +52,7 @@ func TestKxtest(t *testing.T) {
 	must(t, os.WriteFile(crd, text, 0o600))
 	must(t, os.WriteFile(role, []byte(operatorRole), 0o600))
 
-	s := kxtest.Start(t, kxtest.CRDs(crd))
+	s := kxtest.Start(t, append(opts, kxtest.CRDs(crd))...)
 	c, err := client.New(s.Config(), client.Options{Scheme: scheme()})
 	must(t, err)
 	must(t, c.Create(within(t), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))

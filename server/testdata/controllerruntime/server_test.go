@@ -30,7 +30,7 @@ import (
 )
 
 // patience bounds what tests wait for; none waits for it to pass.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // process is a server that can be killed and started again: same address, same data.
 type process struct {

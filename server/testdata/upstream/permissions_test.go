@@ -70,7 +70,7 @@ func grant(t *testing.T, url string, client *http.Client) {
 // granted waits until a user has the last of their grants.
 func granted(ctx context.Context, t *testing.T, admin kubernetes.Interface, user string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	var last wiretest.Grant
 	for _, g := range wiretest.Grants {

@@ -15,16 +15,16 @@ import (
 // The storage types that Config.Type can name.
 const (
 	StorageTypeUnset = ""
-	StorageTypeETCD2 = "etcd2"
+	storageTypeETCD2 = "etcd2"
 	StorageTypeETCD3 = "etcd3"
 )
 
 // The defaults of a Config.
 const (
-	DefaultCompactInterval      = 5 * time.Minute
-	DefaultDBMetricPollInterval = 30 * time.Second
-	DefaultHealthcheckTimeout   = 2 * time.Second
-	DefaultReadinessTimeout     = 2 * time.Second
+	defaultCompactInterval      = 5 * time.Minute
+	defaultDBMetricPollInterval = 30 * time.Second
+	defaultHealthcheckTimeout   = 2 * time.Second
+	defaultReadinessTimeout     = 2 * time.Second
 )
 
 // ClientSource hands out clients of an etcd in this process. Each call makes a client that the caller closes.
@@ -105,10 +105,10 @@ func NewDefaultConfig(prefix string, codec runtime.Codec) *Config {
 	return &Config{
 		Prefix:               prefix,
 		Codec:                codec,
-		CompactionInterval:   DefaultCompactInterval,
-		DBMetricPollInterval: DefaultDBMetricPollInterval,
-		HealthcheckTimeout:   DefaultHealthcheckTimeout,
-		ReadycheckTimeout:    DefaultReadinessTimeout,
+		CompactionInterval:   defaultCompactInterval,
+		DBMetricPollInterval: defaultDBMetricPollInterval,
+		HealthcheckTimeout:   defaultHealthcheckTimeout,
+		ReadycheckTimeout:    defaultReadinessTimeout,
 		LeaseManagerConfig:   etcd3.NewDefaultLeaseManagerConfig(),
 		Shared:               NewPool(nil, nil),
 	}

@@ -48,7 +48,7 @@ func CreateHealthCheck(ctx context.Context, c Config) (func() error, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, err
 	}
-	return newETCD3Check(ctx, c, orDefault(c.HealthcheckTimeout, DefaultHealthcheckTimeout)), nil
+	return newETCD3Check(ctx, c, orDefault(c.HealthcheckTimeout, defaultHealthcheckTimeout)), nil
 }
 
 // CreateReadyCheck is CreateHealthCheck with the time that readiness allows. The error of an etcd that refuses writes,
@@ -57,7 +57,7 @@ func CreateReadyCheck(ctx context.Context, c Config) (func() error, error) {
 	if err := checkType(c.Type); err != nil {
 		return nil, err
 	}
-	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, DefaultReadinessTimeout), (*check).space), nil
+	return newETCD3Check(ctx, c, orDefault(c.ReadycheckTimeout, defaultReadinessTimeout), (*check).space), nil
 }
 
 // Compact removes etcd's history before a revision, 0 for the current one, and returns that revision.
@@ -74,7 +74,7 @@ func checkType(storageType string) error {
 	switch storageType {
 	case StorageTypeUnset, StorageTypeETCD3:
 		return nil
-	case StorageTypeETCD2:
+	case storageTypeETCD2:
 		return fmt.Errorf("%s is no longer a supported storage backend", storageType)
 	default:
 		return fmt.Errorf("unknown storage type: %s", storageType)

@@ -44,7 +44,7 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 		MaxCallSendMsgSize:   maxSendBytes,
 		// Failures are the errors of requests.
 		Logger:      zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(traced)},
+		DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(traceCall)},
 	}
 	var err error
 	if config.TLS, err = clientTLS(c); err != nil {
@@ -62,8 +62,8 @@ func dial(c TransportConfig) (*clientv3.Client, error) {
 	return client, nil
 }
 
-// traced has a call continue the trace of the request for which it is made. Streams belong to many requests.
-func traced(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
+// traceCall has a call continue the trace of the request for which it is made. Streams belong to many requests.
+func traceCall(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
 	options ...grpc.CallOption) error {
 	var headers []string
 	trace.Propagate(ctx, func(name, value string) { headers = append(headers, name, value) })

@@ -77,7 +77,7 @@ func TestStorageTypes(t *testing.T) {
 			}
 		}
 		resource := c.ForResource(configmaps)
-		resource.Notes = trace.NewNotes(trace.Noted{}, 2)
+		resource.Notes = trace.NewNotes(trace.StepNote{}, 2)
 		_, destroy, err := factory.Create(*resource, func() runtime.Object { return &corev1.ConfigMap{} }, nil, "/configmaps")
 		check("Create", err)
 		if err == nil {
@@ -151,8 +151,7 @@ func TestTransformerAndUnreadableObject(t *testing.T) {
 	if !store.IsCorruptObject(err) {
 		t.Errorf("reading without the key: %v", err)
 	}
-	err = plain.Delete(t.Context(), "/configmaps/default/a", &corev1.ConfigMap{}, nil, store.ValidateAllObjectFunc, nil,
-		store.DeleteOptions{ExpectTransformOrDecodeError: true})
+	err = plain.Delete(t.Context(), "/configmaps/default/a", &corev1.ConfigMap{}, store.ValidateAllObjectFunc, store.DeleteOptions{ExpectTransformOrDecodeError: true})
 	if err != nil {
 		t.Errorf("deleting it: %v", err)
 	}
@@ -192,7 +191,7 @@ func TestBadTLSFiles(t *testing.T) {
 // eventually waits for a check to be of one opinion. A check answers from memory for a while.
 func eventually(t *testing.T, check func() error, want func(error) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -111,7 +111,7 @@ func TestWatchOutlivesEtcd(t *testing.T) {
 			if e.Type != watch.Added || e.Object.(*corev1.ConfigMap).Name != name {
 				t.Fatalf("event %s of %v, want ADDED %s", e.Type, e.Object, name)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(3 * time.Minute):
 			t.Fatalf("no event of %s", name)
 		}
 	}

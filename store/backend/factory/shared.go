@@ -8,6 +8,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/object"
 	cachemetrics "github.com/kx-apiserver/kx/store/cacher/metrics"
+	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -19,6 +20,8 @@ type Pool struct {
 	Metrics    *metrics.Metrics
 	Caches     *cachemetrics.Metrics
 	Transforms *transform.Metrics
+	// Pins keep history from the compactors.
+	Pins etcd3.Pins
 
 	forms *object.Forms
 	log   *slog.Logger

@@ -128,7 +128,7 @@ func (t *transport) compactor(interval time.Duration) *etcd3.PeriodicCompactor {
 	defer t.mu.Unlock()
 	c, ok := t.compactors[interval]
 	if !ok {
-		c = etcd3.StartCompactor(t.client, interval, t.shared.log)
+		c = etcd3.StartCompactor(t.client, interval, &t.shared.Pins, t.shared.log)
 		t.compactors[interval] = c
 	}
 	return c

@@ -194,9 +194,9 @@ func (c *Cache) leave() {
 // At notes the revision that the cache has seen: its last 15 digits, since a float64 holds no more.
 func (c *Cache) At(revision int64) { c.resourceVersion.Set(float64(revision % 1e15)) }
 
-// Dispatched notes an event that a watcher can be sent: how long after it came, how much of that it took to become part
-// of the cache, and how much was waiting for the watcher.
-func (c *Cache) Dispatched(after, cached, waited time.Duration) {
+// ObserveDispatch notes an event that a watcher can be sent: how long after it came, how much of that it took to become
+// part of the cache, and how much was waiting for the watcher.
+func (c *Cache) ObserveDispatch(after, cached, waited time.Duration) {
 	c.dispatchTotal.Observe(after.Seconds())
 	c.storageToCache.Observe(cached.Seconds())
 	c.cacheToWatcher.Observe(waited.Seconds())
@@ -222,17 +222,17 @@ func (c *Cache) ConsistentRead(fallback bool, err error) {
 	}
 }
 
-// Waited counts how long a read waited for the cache.
-func (c *Cache) Waited(took time.Duration) { c.readWait.Observe(took.Seconds()) }
+// ObserveWait counts how long a read waited for the cache.
+func (c *Cache) ObserveWait(took time.Duration) { c.readWait.Observe(took.Seconds()) }
 
-// Filled counts a fill.
-func (c *Cache) Filled(took time.Duration) {
+// CountFill counts a fill.
+func (c *Cache) CountFill(took time.Duration) {
 	c.initializations.Inc()
 	c.initializationDuration.Observe(took.Seconds())
 }
 
-// Failed counts that the cache could not be filled or followed.
-func (c *Cache) Failed() { c.initializationErrors.Inc() }
+// CountFailure counts that the cache could not be filled or followed.
+func (c *Cache) CountFailure() { c.initializationErrors.Inc() }
 
 // Capacity notes how much room a history has, and had before.
 func (c *Cache) Capacity(before, now int) {
@@ -247,7 +247,7 @@ func (c *Cache) Capacity(before, now int) {
 	c.capacity.Set(float64(now))
 }
 
-// Checked counts a comparison with etcd: "success", "failure" or "error".
-func (c *Cache) Checked(status string) {
+// CountCheck counts a comparison with etcd: "success", "failure" or "error".
+func (c *Cache) CountCheck(status string) {
 	c.metrics.consistencyChecks.WithLabelValues(c.resource.Group, c.resource.Resource, status).Inc()
 }

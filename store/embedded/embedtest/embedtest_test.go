@@ -24,7 +24,7 @@ func TestSharedIsOne(t *testing.T) {
 }
 
 func TestClusterGoesOnWithoutItsLeader(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cluster := embedtest.StartCluster(t)
 	client := cluster.Client(t)

@@ -40,8 +40,8 @@ type Config struct {
 
 // Observer counts calls of the plugin, and values by the id of their key.
 type Observer interface {
-	Called(name, method, code string, took time.Duration)
-	Used(name, direction, keyID string)
+	ObserveCall(name, method, code string, took time.Duration)
+	ObserveUse(name, direction, keyID string)
 }
 
 // Directions in which values go.
@@ -116,7 +116,7 @@ func (e *Envelope) observe(ctx context.Context, method string, req, reply any, c
 	start := time.Now()
 	err := concise(invoke(ctx, method, req, reply, cc, opts...))
 	if e.observer != nil {
-		e.observer.Called(e.config.Name, method, status.Code(err).String(), time.Since(start))
+		e.observer.ObserveCall(e.config.Name, method, status.Code(err).String(), time.Since(start))
 	}
 	return err
 }
@@ -129,13 +129,13 @@ func (e *Envelope) Close() error {
 
 // Check returns what is wrong with the plugin. It asks the plugin unless that is known.
 func (e *Envelope) Check(ctx context.Context) error {
-	_, err := e.today(ctx, true)
+	_, err := e.currentState(ctx, true)
 	return err
 }
 
 // Seal returns the bytes to store. place is authenticated: the value can be opened there only.
 func (e *Envelope) Seal(ctx context.Context, value, place []byte) ([]byte, error) {
-	s, err := e.today(ctx, true)
+	s, err := e.currentState(ctx, true)
 	if s == nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (e *Envelope) Seal(ctx context.Context, value, place []byte) ([]byte, error
 		return nil, fmt.Errorf("the KMS plugin %q has not named its key for %s, so nothing is encrypted with it: %w", e.config.Name,
 			age.Round(time.Second), err)
 	}
-	e.used(ToStorage, s.keyID)
+	e.observeUse(ToStorage, s.keyID)
 	data, err := s.seed.seal(make([]byte, 0, overhead+len(value)), value, place)
 	if err != nil {
 		return nil, err
@@ -162,16 +162,16 @@ func (e *Envelope) Open(ctx context.Context, stored, place []byte) (value []byte
 		return nil, false, err
 	}
 	if value, err = opener.open(data, place); err != nil {
-		return nil, false, e.damaged(opener, err)
+		return nil, false, e.damageError(opener, err)
 	}
-	e.used(FromStorage, from.keyID)
+	e.observeUse(FromStorage, from.keyID)
 	// Who can't know the key of today has the value all the same.
-	s, _ := e.today(ctx, false)
+	s, _ := e.currentState(ctx, false)
 	return value, s != nil && (s.keyID != from.keyID || from.kind != sourceSeed), nil
 }
 
-// damaged names the plugin if its answer may be why a value was not opened.
-func (e *Envelope) damaged(opener *openSource, err error) error {
+// damageError names the plugin if its answer may be why a value was not opened.
+func (e *Envelope) damageError(opener *openSource, err error) error {
 	if opener.proved.Load() {
 		return err
 	}
@@ -179,16 +179,16 @@ func (e *Envelope) damaged(opener *openSource, err error) error {
 		e.config.Endpoint)
 }
 
-func (e *Envelope) used(direction, keyID string) {
+func (e *Envelope) observeUse(direction, keyID string) {
 	if e.observer != nil {
-		e.observer.Used(e.config.Name, direction, keyID)
+		e.observer.ObserveUse(e.config.Name, direction, keyID)
 	}
 }
 
-// today returns the state, after asking the plugin if the last answer is old. If the plugin does not answer, it
+// currentState returns the state, after asking the plugin if the last answer is old. If the plugin does not answer, it
 // returns the last state (nil if there is none) and the error. Writers wait for the plugin, and so do readers before
 // its first answer. While it fails, only those writers wait that can't write without it.
-func (e *Envelope) today(ctx context.Context, write bool) (*state, error) {
+func (e *Envelope) currentState(ctx context.Context, write bool) (*state, error) {
 	s, now := e.current.Load(), e.now()
 	if s != nil && now.Sub(s.asOf) < fresh {
 		return s, nil

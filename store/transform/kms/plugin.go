@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	kmsv2 "k8s.io/kms/apis/v2"
@@ -17,6 +18,9 @@ import (
 
 // maxReply is more than any answer of the protocol needs.
 const maxReply = 64 << 10
+
+// minConnect limits an attempt to connect, by gRPC's own value.
+const minConnect = 20 * time.Second
 
 // maxText limits a plugin's text in an error: each failed read repeats it, in its answer and in the log.
 const maxText = 512
@@ -66,18 +70,32 @@ func dial(endpoint string, timeout time.Duration, each grpc.UnaryClientIntercept
 	if err != nil {
 		return nil, err
 	}
+	p, err := dialWith(func(ctx context.Context, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}, timeout, each)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the KMS plugin at %s: %w", endpoint, err)
+	}
+	return p, nil
+}
+
+func dialWith(dialer func(context.Context, string) (net.Conn, error), timeout time.Duration,
+	each grpc.UnaryClientInterceptor) (*plugin, error) {
+	again := backoff.DefaultConfig
+	// By gRPC's own limit a plugin that was away for long would be found two minutes after its return, when calls have
+	// long ended.
+	again.MaxDelay = breather
 	conn, err := grpc.NewClient("passthrough:///kms",
 		grpc.WithAuthority("localhost"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // whoever may open the socket is believed
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true), grpc.MaxCallRecvMsgSize(maxReply)),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			var d net.Dialer
-			return d.DialContext(ctx, "unix", socket)
-		}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: minConnect}),
+		grpc.WithContextDialer(dialer),
 		grpc.WithChainUnaryInterceptor(each),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("connect to the KMS plugin at %s: %w", endpoint, err)
+		return nil, err
 	}
 	return &plugin{kmsv2.NewKeyManagementServiceClient(conn), conn.Close, timeout}, nil
 }

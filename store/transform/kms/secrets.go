@@ -67,7 +67,7 @@ func (e *Envelope) secretOf(ctx context.Context, from *source) (*openSource, err
 			e.tellOpened()
 		}
 		return opener, nil
-	case over(ctx): // which says nothing of the plugin
+	case isOver(ctx): // which says nothing of the plugin
 		return nil, err
 	}
 	return e.miss(id, from, err)
@@ -85,14 +85,14 @@ func (e *Envelope) decrypt(ctx context.Context, from *source) (*openSource, erro
 		return &openSource{secret: opener, at: e.now()}, nil
 	}
 	err = fmt.Errorf("failed to decrypt DEK, error: the KMS plugin %q at %s: %w", e.config.Name, e.config.Endpoint, err)
-	if !over(ctx) && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
+	if !isOver(ctx) && (code == codes.Unavailable || code == codes.DeadlineExceeded) {
 		e.away.Store(&failure{err, e.now()})
 	}
 	return nil, err
 }
 
-// over says that the caller's time is up. A call that ends by it may do so a moment before its context does.
-func over(ctx context.Context) bool {
+// isOver says that the caller's time is up. A call that ends by it may do so a moment before its context does.
+func isOver(ctx context.Context) bool {
 	deadline, ok := ctx.Deadline()
 	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
 }

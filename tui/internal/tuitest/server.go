@@ -27,6 +27,9 @@ const collection = "/apis/kx.dev/v1alpha1/journeys"
 // Server serves journeys. mu guards the fields below it.
 type Server struct {
 	Config *rest.Config
+	// Sources are the files that it has, and Caches its watch caches. They are set before the first request.
+	Sources []v1alpha1.Source
+	Caches  []v1alpha1.Cache
 
 	mu       sync.Mutex
 	journeys []*v1alpha1.Journey
@@ -168,7 +171,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, code, http.StatusText(code))
 		return
 	}
-	f, err := filter.Parse(r.URL.Query().Get("filter"), trace.Known)
+	f, err := filter.Parse(r.URL.Query().Get("filter"), trace.Names)
 	if err == nil {
 		f, err = f.Resolve(s.began)
 	}
@@ -177,6 +180,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 	case path.Dir(r.URL.Path) == collection:
 		s.get(w, path.Base(r.URL.Path))
+	case path.Dir(r.URL.Path) == path.Dir(collection)+"/sources":
+		s.source(w, path.Base(r.URL.Path))
+	case path.Dir(r.URL.Path) == path.Dir(collection)+"/caches":
+		s.cache(w, path.Base(r.URL.Path))
 	case path.Base(r.URL.Path) == "recordings" && r.Method == http.MethodGet && r.URL.Query().Get("watch") != "true":
 		answer(w, flags)
 	case r.URL.Path != collection && path.Dir(r.URL.Path) == path.Dir(collection) && r.Method == http.MethodGet:
@@ -193,7 +200,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // flags are the recordings of a server whose flags allow breakpoints and faults.
 var flags = v1alpha1.RecordingList{Items: []v1alpha1.Recording{{
 	ObjectMeta: metav1.ObjectMeta{Name: "flags"},
-	Spec:       v1alpha1.RecordingSpec{Allow: []v1alpha1.Allowed{v1alpha1.AllowBreakpoints, v1alpha1.AllowFaults}},
+	Spec:       v1alpha1.RecordingSpec{Allow: []v1alpha1.Permission{v1alpha1.AllowBreakpoints, v1alpha1.AllowFaults}},
 }}}
 
 func refuse(w http.ResponseWriter, code int, message string) {
@@ -217,6 +224,26 @@ func (s *Server) get(w http.ResponseWriter, name string) {
 		return
 	}
 	refuse(w, http.StatusNotFound, "journeys.kx.dev \""+name+"\" not found")
+}
+
+func (s *Server) source(w http.ResponseWriter, name string) {
+	for i := range s.Sources {
+		if s.Sources[i].Name == name {
+			answer(w, s.Sources[i])
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "sources.kx.dev \""+name+"\" not found")
+}
+
+func (s *Server) cache(w http.ResponseWriter, name string) {
+	for i := range s.Caches {
+		if s.Caches[i].Name == name {
+			answer(w, s.Caches[i])
+			return
+		}
+	}
+	refuse(w, http.StatusNotFound, "the server could not find the requested resource")
 }
 
 // none serves any other collection of kx.dev: empty, and without events.

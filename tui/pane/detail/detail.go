@@ -261,10 +261,10 @@ func (p *Pane) render(content []text, focused bool) []string {
 	var body []string
 	switch {
 	case p.split() && p.besides():
-		body = p.beside(p.source.Lines(focused), p.theirs.Lines(false), focused)
+		body = p.joinColumns(p.source.Lines(focused), p.theirs.Lines(false), focused)
 	case p.split():
 		left := draw.Block(p.window(content, focused && p.tab == DiffTab), p.width(), p.rows())
-		body = p.beside(left, p.source.Lines(focused && p.tab == SourceTab), focused)
+		body = p.joinColumns(left, p.source.Lines(focused && p.tab == SourceTab), focused)
 	case p.besides():
 		body = p.theirs.Lines(focused)
 	case p.tab == SourceTab && p.journey != nil:
@@ -275,8 +275,8 @@ func (p *Pane) render(content []text, focused bool) []string {
 	return look.Box(append([]string{p.tabs()}, body...), look.Title(title), p.note(content), p.w, p.h, focused)
 }
 
-// beside joins two columns of lines, with a rule between them.
-func (p *Pane) beside(left, right []string, focused bool) []string {
+// joinColumns joins two columns of lines, with a rule between them.
+func (p *Pane) joinColumns(left, right []string, focused bool) []string {
 	paint := p.look().Border
 	if focused {
 		paint = p.look().Focus

@@ -95,7 +95,7 @@ var views = []view{
 		"5 changed: 5 by the request, 0 by the server", ">+ a: \"1\" #20 handler.decode",
 	}},
 	{name: "diff-delete", journey: "rec-11", step: "etcd.txn", tab: "Diff", w: 52, h: 26, shows: []string{
-		">the object was removed, at revision… #35 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
+		">the object was removed, at revision… #34 etcd.txn", "- data:", "- app: blue", "- managedFields: … 14 lines",
 	}},
 	{name: "diff-read", journey: "rec-3", step: "cacher.get", tab: "Diff", w: 52, h: 10, shows: []string{
 		"the request changed no object: it only reads", "What its steps decided, behind the filters:",
@@ -238,7 +238,7 @@ func TestMark(t *testing.T) {
 	if text := strings.Join(p.Render(false), "\n"); !strings.Contains(text, "caused by") || !strings.Contains(text, "revision 7") {
 		t.Errorf("%s", text)
 	}
-	if place := p.Place(); !strings.HasPrefix(place.File, "store/cacher/") {
+	if place := p.place(); !strings.HasPrefix(place.File, "store/cacher/") {
 		t.Errorf("%+v", place)
 	}
 }

@@ -36,7 +36,7 @@ func (b *builder) diff(p *Pane) {
 	}
 	j := p.journey
 	if r.Nothing != "" {
-		b.nothing(j, r, p.whole)
+		b.explainNothing(j, r, p.whole)
 		return
 	}
 	b.scope(j, r, p.whole)
@@ -50,12 +50,12 @@ func (b *builder) diff(p *Pane) {
 	default:
 		b.objects(j, r.Before, r.Before, nil, true)
 	}
-	b.dropped(j, r)
-	b.admitted(j, r)
+	b.listDropped(j, r)
+	b.listAdmission(j, r)
 }
 
-// nothing explains why there is nothing to compare, and which steps have objects.
-func (b *builder) nothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
+// explainNothing explains why there is nothing to compare, and which steps have objects.
+func (b *builder) explainNothing(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	k := label
 	if r.Nothing == blame.NoObjects {
 		k = notice
@@ -123,8 +123,8 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	case whole && r.Revision > 0:
 		first := len(b.lines)
 		b.add(label, b.words.Phrase("whole request: as it was stored, to revision %d", r.Revision))
-		if key, revision, ok := written(j); ok {
-			b.lead(first, to(screen.ToKey{Key: key, Revision: revision}))
+		if key, revision, ok := findWrite(j); ok {
+			b.lead(first, linkTo(screen.ToKey{Key: key, Revision: revision}))
 		}
 	case whole:
 		b.add(label, "whole request: as it was stored, to how far it came; nothing was written")
@@ -147,8 +147,8 @@ func (b *builder) scope(j *v1alpha1.Journey, r *blame.Report, whole bool) {
 	}
 }
 
-// written returns the last key and revision that a request wrote.
-func written(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
+// findWrite returns the last key and revision that a request wrote.
+func findWrite(j *v1alpha1.Journey) (key string, revision int64, ok bool) {
 	for i := range j.Status.Steps {
 		if k, r, wrote := blame.StepWrite(&j.Status.Steps[i]); wrote {
 			key, revision, ok = k, r, true
@@ -183,7 +183,7 @@ func (b *builder) objects(j *v1alpha1.Journey, before, after []byte, r *blame.Re
 		if key, field := find(by, l.Path); field != nil && !said[key] && !replaced(lines, i) {
 			said[key] = true
 			t.field = field.Path.String()
-			t.note, t.link = b.by(j, field)
+			t.note, t.link = b.author(j, field)
 		}
 		b.lines = append(b.lines, t)
 	}
@@ -217,8 +217,8 @@ func find(by map[string]*blame.Field, path []string) (string, *blame.Field) {
 	return "", nil
 }
 
-// dropped lists the fields that the request sent and the server did not keep.
-func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
+// listDropped lists the fields that the request sent and the server did not keep.
+func (b *builder) listDropped(j *v1alpha1.Journey, r *blame.Report) {
 	title := b.words.Phrase("sent, and not kept")
 	for i := range r.Fields {
 		f := &r.Fields[i]
@@ -231,13 +231,13 @@ func (b *builder) dropped(j *v1alpha1.Journey, r *blame.Report) {
 			title = ""
 		}
 		t := text{kind: bad, text: draw.Clean("- " + f.Path.String() + ": " + f.Before)}
-		t.note, t.link = b.by(j, f)
+		t.note, t.link = b.author(j, f)
 		b.lines = append(b.lines, t)
 	}
 }
 
-// by names the step that set a field; for a plugin, a webhook or a policy, it names that.
-func (b *builder) by(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
+// author names the step that set a field; for a plugin, a webhook or a policy, it names that.
+func (b *builder) author(j *v1alpha1.Journey, f *blame.Field) (string, *Link) {
 	if f.Step < 0 {
 		return b.words.Phrase("no recorded step"), nil
 	}
@@ -257,9 +257,9 @@ func admits(s *v1alpha1.Step) bool {
 	return false
 }
 
-// admitted names the plugins, webhooks and policies that changed the object: the full name may not fit beside a
+// listAdmission names the plugins, webhooks and policies that changed the object: the full name may not fit beside a
 // field.
-func (b *builder) admitted(j *v1alpha1.Journey, r *blame.Report) {
+func (b *builder) listAdmission(j *v1alpha1.Journey, r *blame.Report) {
 	who := map[int]string{}
 	for i := range r.Fields {
 		if f := &r.Fields[i]; f.Step >= 0 && admits(&j.Status.Steps[f.Step]) {

@@ -84,12 +84,12 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 	b.fact("ELSE", plain, otherwise)
 	switch key, revision, ok := blame.StepWrite(s); {
 	case ok:
-		b.factTo("written", good, b.words.Phrase("revision %d", revision), to(screen.ToKey{Key: key, Revision: revision}))
+		b.factTo("written", good, b.words.Phrase("revision %d", revision), linkTo(screen.ToKey{Key: key, Revision: revision}))
 	case said["modRevision"] != "":
 		current, _ := strconv.ParseInt(said["modRevision"], 10, 64)
 		b.factTo("refused", bad, b.words.Phrase("the key is at revision %s, %s bytes; etcd is at %s",
 			said["modRevision"], said["bytes"], said["revision"]),
-			to(screen.ToKey{Key: s.Subject, Revision: current}))
+			linkTo(screen.ToKey{Key: s.Subject, Revision: current}))
 	case said["revision"] != "":
 		b.fact("refused", bad, b.words.Phrase("etcd is at revision %s", said["revision"]))
 	}
@@ -99,7 +99,7 @@ func (b *builder) transaction(s *v1alpha1.Step, said map[string]string) {
 func (b *builder) request(s *v1alpha1.Step, said map[string]string) {
 	revision, _ := strconv.ParseInt(said["modRevision"], 10, 64)
 	if s.Subject != "" {
-		b.factTo("key", plain, s.Subject, to(screen.ToKey{Key: s.Subject, Revision: revision}))
+		b.factTo("key", plain, s.Subject, linkTo(screen.ToKey{Key: s.Subject, Revision: revision}))
 	}
 	names := make([]string, 0, len(s.Attributes))
 	for _, a := range s.Attributes {

@@ -7,8 +7,8 @@ import (
 	"github.com/kx-apiserver/kx/tui/source"
 )
 
-// Place returns the source line of the selected step or mark.
-func (p *Pane) Place() source.Place {
+// place returns the source line of the selected step or mark.
+func (p *Pane) place() source.Place {
 	switch {
 	case p.journey == nil:
 	case p.mark >= 0 && p.mark < len(p.journey.Status.Marks):
@@ -24,15 +24,15 @@ func (p *Pane) Place() source.Place {
 // ranStep returns the step whose source is shown: beside Diff, the step that changed the field under the cursor.
 func (p *Pane) ranStep() int {
 	if p.tab == DiffTab {
-		if step, ok := p.Blamed(); ok {
+		if step, ok := p.BlamedStep(); ok {
 			return step
 		}
 	}
 	return p.step
 }
 
-// Blamed returns the step that the line under the cursor of Diff links to; ok is false if there is none.
-func (p *Pane) Blamed() (step int, ok bool) {
+// BlamedStep returns the step that the line under the cursor of Diff links to; ok is false if there is none.
+func (p *Pane) BlamedStep() (step int, ok bool) {
 	if p.tab != DiffTab {
 		return 0, false
 	}
@@ -46,14 +46,14 @@ func (p *Pane) Blamed() (step int, ok bool) {
 // WantsSource names the source file that the pane needs; empty for none.
 func (p *Pane) WantsSource() string {
 	if p.tab == SourceTab || p.split() {
-		return p.Place().File
+		return p.place().File
 	}
 	return ""
 }
 
-// GiveSource supplies the file of [Pane.Place], or the reason why it is missing.
+// GiveSource supplies the file of [Pane.place], or the reason why it is missing.
 func (p *Pane) GiveSource(f *source.File, note string) {
-	place := p.Place()
+	place := p.place()
 	if place.File == "" {
 		note = p.look().Words.Phrase("several steps are folded here: unfold them to see one")
 	}
@@ -72,7 +72,7 @@ func (p *Pane) code() *source.View {
 }
 
 // WantsTheirs names the line whose upstream code the pane needs; ok is false for none.
-func (p *Pane) WantsTheirs() (of source.Place, ok bool) { return p.Place(), p.besides() }
+func (p *Pane) WantsTheirs() (of source.Place, ok bool) { return p.place(), p.besides() }
 
 // GiveTheirs supplies the upstream code, or the reason why it is missing.
 func (p *Pane) GiveTheirs(f *source.File, at source.Place, note string) {

@@ -105,5 +105,5 @@ func (b *builder) attributes(all []v1alpha1.Attribute) {
 // toStep links to a step of the same request.
 func toStep(i int) Link { return Link{Step: i} }
 
-// to links to another screen.
-func to(t screen.Target) Link { return Link{Step: -1, Target: t} }
+// linkTo links to another screen.
+func linkTo(t screen.Target) Link { return Link{Step: -1, Target: t} }

@@ -15,13 +15,13 @@ func (p *Pane) move(id keys.ID) bool {
 	p.clamp(content)
 	switch id {
 	case keys.Down:
-		p.to(content, p.cursor+1, 1)
+		p.moveTo(content, p.cursor+1, 1)
 	case keys.Up:
-		p.to(content, p.cursor-1, -1)
+		p.moveTo(content, p.cursor-1, -1)
 	case keys.Top, keys.Bottom:
 		p.view.Move(id, len(content), p.rows())
 		if p.cursor = -1; id == keys.Bottom {
-			p.to(content, len(content)-1, -1)
+			p.moveTo(content, len(content)-1, -1)
 			p.view.Move(id, len(content), p.rows())
 		}
 	case keys.HalfDown, keys.HalfUp:
@@ -37,9 +37,9 @@ func (p *Pane) move(id keys.ID) bool {
 	return true
 }
 
-// to puts the cursor on the next linked line from the given one on, if it is in view or just beyond; else it scrolls
-// by a line.
-func (p *Pane) to(content []text, from, step int) {
+// moveTo puts the cursor on the next linked line from the given one on, if it is in view or just beyond; else it
+// scrolls by a line.
+func (p *Pane) moveTo(content []text, from, step int) {
 	for i := max(from, 0); i >= 0 && i < len(content); i += step {
 		if content[i].link == nil {
 			continue

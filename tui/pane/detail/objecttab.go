@@ -74,8 +74,8 @@ func within(steps []v1alpha1.Step, i, n int) bool {
 	return false
 }
 
-// written returns the object in a form.
-func (f form) written(raw []byte) (string, error) {
+// encode returns the object in a form.
+func (f form) encode(raw []byte) (string, error) {
 	switch f {
 	case asYAML:
 		text, err := yaml.JSONToYAML(raw)
@@ -93,7 +93,7 @@ func (f form) visible(raw []byte) (string, error) {
 	if f == asYAML {
 		return string(escape.YAML(raw, yaml.JSONToYAML)), nil
 	}
-	return f.written(escape.JSON(raw))
+	return f.encode(escape.JSON(raw))
 }
 
 // object shows the object at a step.
@@ -108,10 +108,10 @@ func (b *builder) object(p *Pane) {
 	if at.step != p.step {
 		b.lead(first, toStep(at.step))
 	}
-	written, err := p.form.written(at.raw)
+	written, err := p.form.encode(at.raw)
 	if err != nil {
 		b.add(bad, draw.Clean(b.words.Phrase("can't be written as %s: %s", formNames[p.form], err.Error())))
-		if written, err = asJSON.written(at.raw); err != nil {
+		if written, err = asJSON.encode(at.raw); err != nil {
 			written = string(at.raw)
 		}
 	}

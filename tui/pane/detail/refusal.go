@@ -35,9 +35,9 @@ func (b *builder) refusal(c *refusal.Card, step bool) {
 		b.fact(f.Name, plain, draw.Clean(f.Text))
 		switch {
 		case f.Journey != "":
-			b.lead(first, to(screen.ToRequest{Journey: f.Journey}))
+			b.lead(first, linkTo(screen.ToRequest{Journey: f.Journey}))
 		case f.Key != "":
-			b.lead(first, to(screen.ToKey{Key: f.Key, Revision: f.Revision}))
+			b.lead(first, linkTo(screen.ToKey{Key: f.Key, Revision: f.Revision}))
 		}
 	}
 	b.fact("do", good, c.Next)

@@ -85,14 +85,14 @@ func (b *builder) causes(st *v1alpha1.JourneyStatus) {
 		b.fact("cause", plain, b.words.Phrase("revision %d: who wrote it is not known", c.Revision))
 	default:
 		b.factTo("cause", plain, b.words.Phrase("revision %d, which %s wrote", c.Revision, c.Journey),
-			to(screen.ToRequest{Journey: c.Journey}))
+			linkTo(screen.ToRequest{Journey: c.Journey}))
 	}
 	for i := range st.Effects {
 		e := &st.Effects[i]
-		text := e.Journey + "  " + e.UserAgent + "  " + e.Verb + " " + e.What()
+		text := e.Journey + "  " + e.UserAgent + "  " + e.Verb + " " + e.Path()
 		if e.Revision > 0 {
 			text = b.words.Phrase("%s at revision %d", text, e.Revision)
 		}
-		b.factTo("caused", plain, text, to(screen.ToRequest{Journey: e.Journey}))
+		b.factTo("caused", plain, text, linkTo(screen.ToRequest{Journey: e.Journey}))
 	}
 }

@@ -34,7 +34,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.factTo("called by", plain, number(j, parent)+"  "+b.words.Text(j.Status.Steps[parent].Title), toStep(parent))
 	}
 	if key, revision, ok := blame.StepWrite(s); ok {
-		b.factTo("wrote", good, b.words.Phrase("%s at revision %d", key, revision), to(screen.ToKey{Key: key, Revision: revision}))
+		b.factTo("wrote", good, b.words.Phrase("%s at revision %d", key, revision), linkTo(screen.ToKey{Key: key, Revision: revision}))
 	}
 	b.interventions(&j.Status, i)
 	if len(s.Attributes) > 0 {
@@ -49,7 +49,8 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 		b.blank()
 		b.add(label, "where it was decided")
 		b.fact("function", plain, at.Function)
-		b.factTo("file", plain, at.File+":"+strconv.Itoa(at.Line), to(screen.ToSource{File: at.File, Line: at.Line, Function: at.Function,
+		b.factTo("file", plain, at.File+":"+strconv.Itoa(at.Line), linkTo(screen.ToSource{
+			File: at.File, Line: at.Line, Function: at.Function,
 			Upstream: at.Upstream, UpstreamFile: at.UpstreamFile, Release: at.Release, Because: at.Because}))
 	}
 }
@@ -59,7 +60,7 @@ func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
 			b.fact("|| held", notice, b.words.Phrase("at its %s by %s, since %s; it can be told: %s",
-				b.words.Text(string(h.At)), h.By, h.Since.UTC().Format("15:04:05"), told(h.Actions)))
+				b.words.Text(string(h.At)), h.By, h.Since.UTC().Format("15:04:05"), formatActions(h.Actions)))
 		}
 	}
 	for _, i := range st.Interventions {
@@ -74,8 +75,8 @@ func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	}
 }
 
-// told lists the commands that a held request accepts.
-func told(actions []v1alpha1.JourneyAction) string {
+// formatActions lists the commands that a held request accepts.
+func formatActions(actions []v1alpha1.JourneyAction) string {
 	texts := make([]string, len(actions))
 	for i, a := range actions {
 		texts[i] = string(a)
@@ -90,13 +91,13 @@ func (b *builder) place(p source.Place) {
 	b.add(label, "in this binary")
 	b.fact("function", plain, p.Function)
 	if p.File != "" {
-		b.factTo("file", plain, p.File+":"+strconv.Itoa(p.Line), to(code))
+		b.factTo("file", plain, p.File+":"+strconv.Itoa(p.Line), linkTo(code))
 	}
 	b.blank()
 	b.add(label, strings.TrimSpace(b.words.Phrase("in the Kubernetes API server  %s", p.Release)))
 	b.fact("function", plain, p.Upstream)
 	if code.Theirs = true; p.UpstreamFile != "" {
-		b.factTo("file", plain, p.UpstreamFile, to(code))
+		b.factTo("file", plain, p.UpstreamFile, linkTo(code))
 	}
 }
 

@@ -113,8 +113,8 @@ const (
 	onPurposeCell = '=' // held, or made to wait
 )
 
-// Bar draws the i-th step on a time line of w cells for the whole journey. A step that ran has a cell at least.
-func (r *timeReport) Bar(i, w int) string {
+// bar draws the i-th step on a time line of w cells for the whole journey. A step that ran has a cell at least.
+func (r *timeReport) bar(i, w int) string {
 	if w <= 0 {
 		return ""
 	}

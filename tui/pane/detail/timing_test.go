@@ -26,7 +26,7 @@ func TestOf(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for i, want := range []string{" #-------#", "  ###     ", "     ==## "} {
-		if got := r.Bar(i, 10); got != want {
+		if got := r.bar(i, 10); got != want {
 			t.Errorf("%d: %q, want %q", i, got, want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s: %v in all, the parts are %v", j.Name, r.Total, sum)
 		}
 		for i := range r.Steps {
-			if bar := r.Bar(i, 30); len(bar) != 30 || !r.Steps[i].Running && !strings.ContainsAny(bar, "#-=") {
+			if bar := r.bar(i, 30); len(bar) != 30 || !r.Steps[i].Running && !strings.ContainsAny(bar, "#-=") {
 				t.Errorf("%s, %d: %q", j.Name, i, bar)
 			}
 		}
@@ -56,8 +56,8 @@ func TestHostile(t *testing.T) {
 	}
 	r := reportTime(j)
 	for i := range r.Steps {
-		r.Bar(i, 10)
-		r.Bar(i, 0)
+		r.bar(i, 10)
+		r.bar(i, 0)
 	}
-	(&timeReport{Steps: make([]stepTime, 1)}).Bar(0, 5)
+	(&timeReport{Steps: make([]stepTime, 1)}).bar(0, 5)
 }

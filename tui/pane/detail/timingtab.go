@@ -81,7 +81,7 @@ func (b *builder) bars(j *v1alpha1.Journey, r *timeReport, selected int) {
 		if s.Running {
 			took = "..."
 		}
-		t := text{text: line(number(j, i), r.Bar(i, bar), draw.Duration(s.Own), took), link: &Link{Step: i}}
+		t := text{text: line(number(j, i), r.bar(i, bar), draw.Duration(s.Own), took), link: &Link{Step: i}}
 		if i == selected {
 			t.kind = notice
 		}

@@ -14,14 +14,15 @@ func (b *builder) watchers(j *v1alpha1.Journey, cache *v1alpha1.Cache, note stri
 		return
 	}
 	for _, w := range writes[:min(len(writes), 20)] {
-		b.factTo("wrote", plain, b.words.Phrase("%s at revision %d", w.Key, w.Revision), to(screen.ToKey{Key: w.Key, Revision: w.Revision}))
+		b.factTo("wrote", plain, b.words.Phrase("%s at revision %d", w.Key, w.Revision),
+			linkTo(screen.ToKey{Key: w.Key, Revision: w.Revision}))
 	}
 	if len(writes) > 20 {
 		b.add(label, b.words.Phrase("and %d keys more", len(writes)-20))
 	}
 	b.marks(j)
 	b.deliveries(j)
-	b.missed(j, cache, note)
+	b.listMissed(j, cache, note)
 }
 
 // marks lists how the watch cache handled the event of the request.
@@ -49,12 +50,12 @@ func (b *builder) deliveries(j *v1alpha1.Journey) {
 		first := len(b.lines)
 		b.pair("+"+draw.Duration(micros(d.AfterMicros)), nameWidth, plain,
 			b.words.Phrase("%s at %d  to %s  %s  %s", d.Type, d.Revision, d.Watcher, d.User, d.UserAgent))
-		b.lead(first, to(screen.ToRequest{Journey: d.Watcher}))
+		b.lead(first, linkTo(screen.ToRequest{Journey: d.Watcher}))
 	}
 }
 
-// missed lists the present watches of the resource that did not get the event, with the reason.
-func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
+// listMissed lists the present watches of the resource that did not get the event, with the reason.
+func (b *builder) listMissed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string) {
 	b.blank()
 	name := cacheName(j)
 	switch {
@@ -69,7 +70,7 @@ func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string
 	}
 	first := len(b.lines)
 	b.add(label, b.words.Phrase("who watches %s now and was not sent it", name))
-	b.lead(first, to(screen.ToCache{Resource: name}))
+	b.lead(first, linkTo(screen.ToCache{Resource: name}))
 	all := missedWatchers(j, cache)
 	if len(all) == 0 {
 		b.add(plain, "nobody")
@@ -90,7 +91,7 @@ func (b *builder) missed(j *v1alpha1.Journey, cache *v1alpha1.Cache, note string
 		}
 		b.pair(b.words.Phrase("watch %d", m.ID), nameWidth, k, draw.Clean(who+" "+m.Journey+": "+b.words.Text(m.Why)))
 		if m.Journey != "" {
-			b.lead(first, to(screen.ToRequest{Journey: m.Journey}))
+			b.lead(first, linkTo(screen.ToRequest{Journey: m.Journey}))
 		}
 	}
 }

@@ -102,11 +102,11 @@ func (p *Pane) Sync() {
 		p.scroll.Top += i - p.scroll.Cursor // rows before it came or went: it stays where it is on the screen
 		p.scroll.Cursor = i
 	}
-	p.moved()
+	p.updateSelection()
 }
 
-// moved updates the selection after the cursor moved.
-func (p *Pane) moved() {
+// updateSelection updates the selection after the cursor moved.
+func (p *Pane) updateSelection() {
 	p.scroll.Clamp(p.ring.Len(), p.rows())
 	p.selected = ""
 	if row := p.Selected(); row != nil {
@@ -121,7 +121,7 @@ func (p *Pane) Handle(id keys.ID) (tea.Cmd, bool) {
 		return nil, false
 	}
 	p.Hold()
-	p.moved()
+	p.updateSelection()
 	return nil, true
 }
 

@@ -161,7 +161,7 @@ func TestUnseen(t *testing.T) {
 	p.Handle(keys.Up)
 	for i := range p.ring.Len() {
 		p.scroll.Cursor = i
-		p.moved()
+		p.updateSelection()
 		if row := p.ring.At(i); row.Spec.Group == "recorded.example.com" && !strings.Contains(strings.Join(p.Render(true), ""), "crontabs.recorded.example.com ") {
 			t.Errorf("%s is cut: %s", row.Name, p.Render(true))
 		}

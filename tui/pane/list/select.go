@@ -14,7 +14,7 @@ func (p *Pane) Select(id string) bool {
 	}
 	p.follow = false
 	p.scroll.Cursor = i
-	p.moved()
+	p.updateSelection()
 	return true
 }
 
@@ -30,7 +30,7 @@ func (p *Pane) Find(text string) bool {
 	}
 	p.follow = false
 	p.scroll.Cursor = i
-	p.moved()
+	p.updateSelection()
 	return true
 }
 
@@ -42,6 +42,6 @@ func (p *Pane) Click(_, y int) bool {
 	}
 	p.follow = false
 	p.scroll.Cursor = i
-	p.moved()
+	p.updateSelection()
 	return true
 }

@@ -14,19 +14,26 @@ func (p *Pane) reason() []string {
 	if p.foot() == 0 {
 		return nil
 	}
-	lines := []string{p.look().Border(strings.Repeat("╌", max(p.w-2, 0)))}
+	rule := ""
 	texts := p.reasons()
-	if room := p.foot() - 1; len(texts) > room {
+	room := p.foot() - 1
+	if len(texts) > room { // the row of the step says all of the first but its name
+		name, _, _ := strings.Cut(texts[0], " ")
+		rule, texts = "╌ "+name+" ", texts[1:]
+	}
+	if len(texts) > room {
 		texts = texts[:room]
 		texts[room-1] = draw.Fit(texts[room-1], max(p.w-5, 0)) + draw.Ellipsis
 	}
+	rule += strings.Repeat("╌", max(p.w-2-draw.Width(rule), 0))
+	lines := []string{p.look().Border(draw.Fit(rule, max(p.w-2, 0)))}
 	for _, text := range texts {
 		lines = append(lines, " "+draw.Fit(text, p.w-4))
 	}
 	return lines
 }
 
-// reasons returns the lines of the foot, the most important first.
+// reasons returns the lines of the foot. The first begins with the name of the step.
 func (p *Pane) reasons() []string {
 	n := p.current()
 	switch {

@@ -45,10 +45,10 @@ func (p picture) arrow(from, to int, origin, shaft rune) {
 	p[2*to-step] = head
 }
 
-// called draws the i-th step: a * in its lane, a | in the lanes of the calls that wait for it, and the way of control
+// drawLane draws the i-th step: a * in its lane, a | in the lanes of the calls that wait for it, and the way of control
 // to it. A call from another lane is +->*, a call back up is *<-+. A return from the previous call, in the row above,
 // is *<··. Steps of layers without a lane have no picture.
-func called(taken []v1alpha1.Step, i, above int) string {
+func drawLane(taken []v1alpha1.Step, i, above int) string {
 	p := blank()
 	own, ok := steps.LaneOf(taken[i].Layer)
 	if !ok {

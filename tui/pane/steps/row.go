@@ -180,22 +180,22 @@ func (p *Pane) textOf(n *node, i int) rowText {
 	case isGroup:
 		return rowText{
 			layer: st.Steps[n.first].Layer, title: groupTitle(n, st.Steps, words), took: draw.Duration(sum(n.children, st.Steps)),
-			err: failed(n, st.Steps), lanes: called(st.Steps, n.first, -1),
+			err: failed(n, st.Steps), lanes: drawLane(st.Steps, n.first, -1),
 		}
 	case isMark:
 		m := &st.Marks[n.index]
 		from := p.layerAbove(n, i)
 		return rowText{layer: m.Layer, lanes: causes(from, m.Layer), title: words.Text(m.Title),
-			took: after(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
+			took: formatOffset(m.AfterMicros), why: words.Phrase("caused by revision %d", m.Revision)}
 	case isDelivery:
 		d := &st.Deliveries[n.index]
 		return rowText{layer: "watch", lanes: causes(steps.LayerCacher.String(), steps.LayerHandler.String()),
-			title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: after(d.AfterMicros),
+			title: words.Phrase("%s to %s", d.Type, watcher(d, words)), took: formatOffset(d.AfterMicros),
 			why: words.Phrase("caused by revision %d, sent by journey %s", d.Revision, d.Watcher)}
 	}
 	s := &st.Steps[n.step]
 	t := rowText{
-		layer: s.Layer, lanes: called(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1),
+		layer: s.Layer, lanes: drawLane(st.Steps, n.step, p.stepAbove(i)), number: strconv.Itoa(n.step + 1),
 		title: words.Text(s.Title), subject: s.Subject,
 		why: words.Why(p.journey, s), took: draw.Duration(time.Duration(s.TookNanos)), err: s.Error != "", touched: p.touched[n.step],
 	}
@@ -254,8 +254,8 @@ func (p *Pane) heat(n *node) (sign string, hot bool) {
 	return "", false
 }
 
-// alone returns the time of each step without the steps that it called, in nanoseconds.
-func alone(taken []v1alpha1.Step) []int64 {
+// ownTimes returns the time of each step without the steps that it called, in nanoseconds.
+func ownTimes(taken []v1alpha1.Step) []int64 {
 	own := make([]int64, len(taken))
 	for i := range taken {
 		own[i] += max(taken[i].TookNanos, 0)
@@ -293,8 +293,10 @@ func (p *Pane) layerAbove(n *node, i int) string {
 	return ""
 }
 
-// after formats a time since the beginning of the journey.
-func after(micros int64) string { return "+" + draw.Duration(time.Duration(micros)*time.Microsecond) }
+// formatOffset formats a time since the beginning of the journey.
+func formatOffset(micros int64) string {
+	return "+" + draw.Duration(time.Duration(micros)*time.Microsecond)
+}
 
 // watcher names the receiver of an event.
 func watcher(d *v1alpha1.Delivery, words lang.Language) string {

@@ -52,8 +52,8 @@ func (p *Pane) Share(shared bool) {
 	p.version++
 }
 
-// Named sets whether rows show the IDs of steps before their titles, where there is room: texts name steps by them.
-func (p *Pane) Named(named bool) {
+// ShowIDs sets whether rows show the IDs of steps before their titles, where there is room: texts name steps by them.
+func (p *Pane) ShowIDs(named bool) {
 	p.named = named
 	p.version++
 }
@@ -75,7 +75,7 @@ func (p *Pane) Show(j *v1alpha1.Journey, changed []int) {
 	p.journey, p.changed, p.message = j, changed, nil
 	p.roots = tree(&j.Status)
 	p.interventions()
-	p.alone = alone(j.Status.Steps)
+	p.alone = ownTimes(j.Status.Steps)
 	if !same {
 		p.folds = map[foldKey]bool{}
 		p.scroll = pane.Scroll{}
@@ -113,19 +113,19 @@ func (p *Pane) Message(lines ...string) {
 	p.version++
 }
 
-// start puts the cursor on the most useful step: where the request is held, where its first error arose, where the
-// source of a read was decided, where etcd took a write, or the first behind the filters.
+// start puts the cursor on the most useful step: where the request is held, where it was refused, where the source of a
+// read was decided, where etcd took a write or a dry run ended, or the first behind the filters.
 func (p *Pane) start() {
-	steps := p.journey.Status.Steps
 	if held := p.journey.Status.Held; len(held) > 0 {
 		p.SelectStep(int(held[0].Step))
 		return
 	}
-	if i := story.Decided(p.journey); i >= 0 && !anyFailed(p.roots, steps) {
+	refused := refusal.Step(p.journey) // the card stands above it
+	if i := story.Decided(p.journey); i >= 0 && refused < 0 {
 		p.SelectStep(i)
 		return
 	}
-	p.SelectStep(refusal.Step(p.journey)) // the card stands above it
+	p.SelectStep(refused)
 	if p.scroll.Cursor == 0 && len(p.rows) > 1 && p.rows[0].kind == isGroup {
 		p.scroll.Cursor = 1
 	}

@@ -36,10 +36,11 @@ func TestFrames(t *testing.T) {
 		{"a create", "rec-1", 68, 32, []string{"rec-1 44 steps", "> | | | +>* 39 - KV.Txn", "etcd.txn KV.Txn /registry/configmaps/default/demo", "why: the key was free"}},
 		{"a read of the cache", "rec-2", 68, 24, []string{"rec-2 27 steps", "> | | +>* 24 Cacher.Get", "why: resourceVersion 0: whatever the cache has, at 6"}},
 		{"a read", "rec-3", 68, 24, []string{"rec-3 29 steps", "> | | +>* 24 - Cacher.Get", "why: resourceVersion unset: etcd has the key at 6"}},
+		{"a dry run that creates what it looked for in vain", "rec-10", 68, 24, []string{"dryrun.create", "why: dry run: look whether the key is free"}},
 		{"a read of nothing", "rec-6", 68, 24, []string{"! * 16 - getResourceHandler", "! +>* 20 - REST.Get nope", ">! | | +>* 24 - Cacher.Get", "error: StorageError: key not found"}},
 		{"a conflict", "rec-8", 68, 30, []string{"! * 16 - UpdateResource", "! | | | +>* 27 - etcd3 store.GuaranteedUpdate",
 			">! | | *<--+ 29 - the storage calls back up", "store.try-update", "error: Operation cannot be fulfilled on configmaps"}},
-		{"a delete", "rec-11", 68, 32, []string{"> | | | | +>* 35 - KV.Txn", "why: the key was still at revision 8"}},
+		{"a delete", "rec-11", 68, 32, []string{"> | | | | +>* 34 - KV.Txn", "why: the key was still at revision 8"}},
 		{"a custom resource", "rec-12", 68, 40, []string{"51 steps", "> | | | +>* 46 + KV.Txn /registry/recorded.exa…", "why: the key was free"}},
 		{"a write that is held", "rec-15", 68, 24, []string{">= | | | | +>* 35 KV.Txn", `|| held by breakpoint "txn" at its start`}},
 		{"a second attempt", "rec-16", 68, 40, []string{"50 steps", "> | | | | +>* 45 - KV.Txn", "why: the key was still at revision 16"}},
@@ -82,7 +83,7 @@ func TestLanes(t *testing.T) {
 		"  *        ",
 	}
 	for i := range steps {
-		if got := called(steps, i, i-1); got != want[i] {
+		if got := drawLane(steps, i, i-1); got != want[i] {
 			t.Errorf("%d: %q, want %q", i, got, want[i])
 		}
 	}

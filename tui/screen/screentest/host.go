@@ -23,7 +23,7 @@ import (
 )
 
 // patience limits the wait for an event that must happen.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // Question is an open question of a screen: Then takes a line, Yes takes yes or no.
 type Question struct {
@@ -137,8 +137,8 @@ func New(t testing.TB, handler http.Handler) *Host {
 // Gone makes the server unreachable, or reachable again. The screen is notified when it is back.
 func (h *Host) Gone(gone bool) {
 	h.gone.Store(gone)
-	if r, ok := h.screen.(screen.Returner); ok && !gone {
-		h.Run(r.Returned())
+	if r, ok := h.screen.(screen.Retrier); ok && !gone {
+		h.Run(r.Retry())
 	}
 }
 
@@ -199,8 +199,8 @@ func (h *Host) Press(pressed ...string) {
 			h.screen.Type([]rune(key))
 		case c == nil:
 			h.t.Fatalf("%q means nothing in %s", key, ctx)
-		case c.Disabled() != "":
-			h.Complain("can't " + c.Title + ": " + c.Disabled())
+		case c.DisabledReason() != "":
+			h.Complain("can't " + c.Title + ": " + c.DisabledReason())
 		default:
 			h.Run(c.Do())
 		}
@@ -215,11 +215,11 @@ func (h *Host) Command(id keys.ID) {
 		h.t.Fatalf("there is no command %s", id)
 	}
 	for _, ctx := range c.Contexts {
-		if c.In(h.screen.Context()) || h.screen.Focus(ctx) {
+		if c.AppliesIn(h.screen.Context()) || h.screen.Focus(ctx) {
 			break
 		}
 	}
-	if why := c.Disabled(); why != "" {
+	if why := c.DisabledReason(); why != "" {
 		h.Complain("can't " + c.Title + ": " + why)
 		return
 	}

@@ -111,7 +111,7 @@ func (e *Exchange) set(f func(*Answer)) {
 func (e *Exchange) run(ctx context.Context, c *api.Client, h request.HTTP, o Options) error {
 	res, done, err := Do(ctx, c, h, o)
 	if err != nil {
-		return stopped(ctx, err)
+		return stopError(ctx, err)
 	}
 	defer done()
 	defer res.Body.Close()
@@ -123,15 +123,15 @@ func (e *Exchange) run(ctx context.Context, c *api.Client, h request.HTTP, o Opt
 		}
 	})
 	if watch {
-		return stopped(ctx, e.follow(res.Body))
+		return stopError(ctx, e.follow(res.Body))
 	}
-	return stopped(ctx, e.take(res.Body))
+	return stopError(ctx, e.take(res.Body))
 }
 
 // errStopped means that the user stopped the request.
 var errStopped = errors.New("stopped")
 
-func stopped(ctx context.Context, err error) error {
+func stopError(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}

@@ -249,7 +249,7 @@ func (c *checker) object(n *yaml.Node, s *schema, path string, depth int) {
 			c.of.Patch == request.StrategicPatch && strings.HasPrefix(key.Value, "$"):
 			p = &schema{Unknown: true}
 		default:
-			c.say(key, at, "unknown field%s", near(key.Value, s))
+			c.say(key, at, "unknown field%s", nearestField(key.Value, s))
 			continue
 		}
 		c.value(value, p, at, depth+1)
@@ -261,8 +261,8 @@ func (c *checker) object(n *yaml.Node, s *schema, path string, depth int) {
 	}
 }
 
-// near suggests a similar field for a misspelled one.
-func near(typed string, s *schema) string {
+// nearestField suggests a similar field for a misspelled one.
+func nearestField(typed string, s *schema) string {
 	for _, name := range s.names() {
 		if strings.EqualFold(name, typed) || len(typed) > 2 && (strings.HasPrefix(name, typed) || strings.HasPrefix(typed, name)) {
 			return ": is it " + name + "?"

@@ -17,9 +17,17 @@ const (
 	tabWidth    = 4
 )
 
+// root is the directory of the repository.
+var root = filepath.Join("..", "..", "..", "..")
+
 // TestLines finds lines of production code that are too long. Lines of raw strings are as long as what they say.
 func TestLines(t *testing.T) {
-	root := filepath.Join("..", "..", "..", "..")
+	productionFiles(t, func(path string) { checkLines(t, path) })
+}
+
+// productionFiles calls visit with the path of each Go file that is not for tests.
+func productionFiles(t *testing.T, visit func(path string)) {
+	t.Helper()
 	for _, room := range []string{"cmd", "core", "docs", "server", "store", "tui"} {
 		err := filepath.WalkDir(filepath.Join(root, room), func(path string, d os.DirEntry, err error) error {
 			switch {
@@ -28,7 +36,7 @@ func TestLines(t *testing.T) {
 			case d.IsDir() && d.Name() == "testdata":
 				return filepath.SkipDir
 			case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
-				checkLines(t, path)
+				visit(path)
 			}
 			return nil
 		})

@@ -1,15 +1,16 @@
 package assets
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/kx-apiserver/kx/tui/disk"
 )
 
 // The names of the binaries, by which kx is called.
@@ -28,7 +29,7 @@ var names = []string{APIServer, Etcd, Kubectl}
 
 // Directory makes the directory of a kx below parent, if it does not exist, and returns its path. release is part of
 // its name.
-func Directory(parent, release, kx string) (string, error) {
+func Directory(ctx context.Context, parent, release, kx string) (string, error) {
 	kx, err := filepath.EvalSymlinks(kx)
 	if err != nil {
 		return "", err
@@ -44,7 +45,7 @@ func Directory(parent, release, kx string) (string, error) {
 	}
 	for _, name := range names {
 		made := filepath.Join(dir, name+suffix(runtime.GOOS))
-		if err := place(kx, made); err != nil {
+		if err := place(ctx, kx, made); err != nil {
 			return "", fmt.Errorf("make %s in %s: %w", name, dir, err)
 		}
 		kx = made // if it is a copy, the others are links to it
@@ -61,7 +62,7 @@ func suffix(goos string) string {
 }
 
 // place makes name a link to kx, or a copy of it, unless it exists.
-func place(kx, name string) error {
+func place(ctx context.Context, kx, name string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
@@ -71,8 +72,9 @@ func place(kx, name string) error {
 	}
 	defer os.RemoveAll(temporary)
 	made := filepath.Join(temporary, filepath.Base(name))
-	ways := []func(from, to string) error{os.Symlink, os.Link, copyFile}
-	if passing(kx) {
+	copied := func(from, to string) error { return disk.Copy(ctx, from, to, 0o755) }
+	ways := []func(from, to string) error{os.Symlink, os.Link, copied}
+	if isTemporary(kx) {
 		ways = ways[1:]
 	}
 	for _, way := range ways {
@@ -83,23 +85,9 @@ func place(kx, name string) error {
 	return err
 }
 
-// passing reports whether a program is in the directory for temporary files: go run removes its program at the end, so
-// a link by name would lead nowhere.
-func passing(kx string) bool {
+// isTemporary reports whether a program is in the directory for temporary files: go run removes its program at the end,
+// so a link by name would lead nowhere.
+func isTemporary(kx string) bool {
 	temporary, err := filepath.EvalSymlinks(os.TempDir())
 	return err == nil && strings.HasPrefix(kx, temporary+string(filepath.Separator))
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

@@ -27,7 +27,7 @@ func TestCopies(t *testing.T) {
 	if os.Link(kx, filepath.Join(cache, "linked")) == nil {
 		t.Skip("the system has one file system for both")
 	}
-	dir, err := Directory(cache, "v1", kx)
+	dir, err := Directory(t.Context(), cache, "v1", kx)
 	if err != nil {
 		t.Fatal(err)
 	}

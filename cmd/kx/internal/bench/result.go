@@ -147,15 +147,15 @@ func comparison(a, b *Pass) string {
 			if x.Name != y.Name {
 				continue
 			}
-			fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", x.Name, versus(x.CPUMicros, y.CPUMicros, duration),
-				versus(x.P50Micros, y.P50Micros, duration), versus(x.PerSecond, y.PerSecond, rate))
+			fmt.Fprintf(&out, "%-16s %33s %33s %33s\n", x.Name, compareFigures(x.CPUMicros, y.CPUMicros, duration),
+				compareFigures(x.P50Micros, y.P50Micros, duration), compareFigures(x.PerSecond, y.PerSecond, rate))
 		}
 	}
 	return out.String()
 }
 
-// versus shows two figures and, if neither is 0, their ratio.
-func versus(a, b float64, show func(float64) string) string {
+// compareFigures shows two figures and, if neither is 0, their ratio.
+func compareFigures(a, b float64, show func(float64) string) string {
 	if a == 0 || b == 0 {
 		return "–"
 	}

@@ -3,14 +3,19 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/kx-apiserver/kx/server/options"
 )
 
 // Base has the objects that exist before the set: those of Inputs, or those that a cluster has.
@@ -18,16 +23,27 @@ type Base struct {
 	Inputs Inputs
 	// Cluster, if not nil, is read instead of Inputs: only what the set touches, and nothing is written.
 	Cluster *rest.Config
+	// Stored, if not nil, has the options of a server over what was stored, which is started to be the Cluster.
+	Stored *options.Options
 	// Name names the cluster in the output.
 	Name string
 }
 
 // documents returns the objects of the base. Notes say what could not be read.
-func (b *Base) documents(ctx context.Context, set []*document) ([]*document, []Note, error) {
+func (b *Base) documents(ctx context.Context, log *slog.Logger, set []*document) (all []*document, notes []Note, err error) {
+	if b.Stored != nil {
+		s, err := start(ctx, b.Stored, log)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read what is there in %s: %w", b.Name, err)
+		}
+		defer func() { err = errors.Join(err, s.stop()) }()
+		b.Cluster = s.config
+	}
 	if b.Cluster != nil {
 		return fetch(ctx, b, set)
 	}
 	in := read(b.Inputs)
+	in.documents = slices.DeleteFunc(in.documents, isTable) // only the set has rows
 	for _, d := range in.documents {
 		if d.failure != nil {
 			return nil, nil, fmt.Errorf("read what is there already: %s: %s", d.failure.Position, d.failure.Message)
@@ -125,7 +141,7 @@ func (c *checker) keepsStored(ctx context.Context, d *document, r *Result) {
 		return
 	}
 	problems := make([]string, len(c.documents))
-	c.each(ctx, of, func(ctx context.Context, i int) { problems[i] = c.stored(ctx, as, c.documents[i]) })
+	c.each(ctx, of, func(ctx context.Context, i int) { problems[i] = c.storedProblem(ctx, as, c.documents[i]) })
 	for _, i := range of {
 		if problems[i] != "" {
 			c.warn(r, d, []string{fmt.Sprintf("%s is stored, and would be refused: %s", c.documents[i].Object, problems[i])})
@@ -133,8 +149,8 @@ func (c *checker) keepsStored(ctx context.Context, d *document, r *Result) {
 	}
 }
 
-// stored returns what its definition has against a stored object, which is read as a resource.
-func (c *checker) stored(ctx context.Context, as served, d *document) (problem string) {
+// storedProblem returns what its definition has against a stored object, which is read as a resource.
+func (c *checker) storedProblem(ctx context.Context, as servedResource, d *document) (problem string) {
 	a, err := c.client.do(ctx, call{method: http.MethodGet, path: as.collection(d.namespace()) + "/" + url.PathEscape(d.Name)})
 	if err != nil || a.status != nil {
 		return ""
@@ -155,7 +171,7 @@ func (c *checker) stored(ctx context.Context, as served, d *document) (problem s
 }
 
 // servedNow returns a version in which the objects of a kind are served.
-func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (served, bool) {
+func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (servedResource, bool) {
 	for _, k := range c.client.versions(kind) {
 		as, _ := c.client.kind(k)
 		a, err := c.client.do(ctx, call{method: http.MethodGet, path: as.collection("default"), query: url.Values{"limit": {"1"}},
@@ -164,7 +180,7 @@ func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (served,
 			return as, true
 		}
 	}
-	return served{}, false
+	return servedResource{}, false
 }
 
 // scrub removes from an object what belongs to the server that has it.

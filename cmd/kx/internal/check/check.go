@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -11,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/kx-apiserver/kx/server/coverage"
 	"github.com/kx-apiserver/kx/server/options"
+	"github.com/kx-apiserver/kx/store/admin"
 )
 
 // Config configures a check.
@@ -26,6 +29,8 @@ type Config struct {
 	Strict bool
 	// Changes compares documents with what the server made of them.
 	Changes bool
+	// Update writes into rows what the server answers, if they expect something else.
+	Update bool
 }
 
 // checker is a check while it runs.
@@ -40,6 +45,15 @@ type checker struct {
 	// bindings lists the bindings of policies, and paramKinds the kinds of their params by the names of policies.
 	bindings   []*document
 	paramKinds map[string]schema.GroupVersionKind
+	// rows are the rows of all tables in the set, and problems the mistakes in tables. tables is true if there is one.
+	rows     []*row
+	tables   bool
+	problems []*Result
+	// unpermitted says why the users of rows have no rights.
+	unpermitted error
+	tally       tally
+	// editor stores the old objects of rows.
+	editor *admin.Editor
 	// quotas are the namespaces that have one.
 	quotas map[string]bool
 
@@ -59,6 +73,10 @@ type checker struct {
 // Run checks the inputs and calls emit with each result, in the order of the documents. The error says why there is no
 // summary.
 func Run(ctx context.Context, config Config, emit func(*Result) error) (*Summary, error) {
+	c := &checker{config: config, paramKinds: map[string]schema.GroupVersionKind{},
+		quotas: map[string]bool{}, made: map[string]Position{}, loaded: map[string]bool{}}
+	c.tally.counts = map[coverage.Expression]*Counts{}
+	config.Server.Observe = c.tally.observe
 	reading := make(chan *reader, 1)
 	go func() { reading <- read(config.Inputs) }() // standard input may come late, or never
 	s, err := start(ctx, config.Server, config.Log)
@@ -71,20 +89,18 @@ func Run(ctx context.Context, config Config, emit func(*Result) error) (*Summary
 	case <-ctx.Done():
 		return nil, errors.Join(context.Cause(ctx), s.stop())
 	}
-	c := &checker{config: config, documents: in.documents, paramKinds: map[string]schema.GroupVersionKind{},
-		quotas: map[string]bool{}, made: map[string]Position{}, loaded: map[string]bool{}}
-	c.summary.LeftOut = in.leftOut
+	c.documents, c.summary.LeftOut = c.readTables(in.documents), in.leftOut
 	if config.Against != nil {
-		there, notes, err := config.Against.documents(ctx, in.documents)
+		there, notes, err := config.Against.documents(ctx, config.Log, append(c.rowDocuments(), c.documents...))
 		if err != nil {
 			return nil, errors.Join(err, s.stop())
 		}
-		c.documents, c.base, c.summary.NotTaken = append(there, in.documents...), len(there), notes
+		c.documents, c.base, c.summary.NotTaken = append(there, c.documents...), len(there), notes
 	}
 	return &c.summary, errors.Join(c.run(ctx, s, emit), s.stop())
 }
 
-func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error) (err error) {
+func (c *checker) run(ctx context.Context, s *localServer, emit func(*Result) error) (err error) {
 	if c.client, err = newClient(s.config, c.config.Changes); err != nil {
 		return err
 	}
@@ -122,6 +138,13 @@ func (c *checker) run(ctx context.Context, s *running, emit func(*Result) error)
 			return err
 		}
 	}
+	work.Wait()
+	if err := c.runRows(ctx, s, emit); err != nil {
+		return err
+	}
+	if c.tables {
+		c.summary.Expressions = c.cover()
+	}
 	return nil
 }
 
@@ -139,10 +162,13 @@ func (c *checker) work(ctx context.Context) {
 			}
 		})
 		if at == namespaces {
-			c.assume(ctx, c.documents[c.base:], c.stages[namespaces])
+			c.assume(ctx, append(c.rowDocuments(), c.documents[c.base:]...), c.stages[namespaces])
 		}
 	}
-	c.equip(ctx, c.documents[c.base:])
+	c.equip(ctx, append(c.rowDocuments(), c.documents[c.base:]...))
+	if err := c.permit(ctx); err != nil {
+		c.unpermitted = fmt.Errorf("the users of rows get no rights: %w", err)
+	}
 	if len(c.stages[policies]) > 0 {
 		err := c.prepareProbe(ctx, probe)
 		c.each(ctx, c.stages[policies], submit)
@@ -151,7 +177,7 @@ func (c *checker) work(ctx context.Context) {
 		}
 		for _, i := range c.stages[policies] {
 			if err != nil {
-				c.unenforced(c.results[i], err)
+				c.dropVerdict(c.results[i], err)
 			}
 			c.finish(i)
 		}
@@ -183,8 +209,8 @@ func (c *checker) finish(i int) {
 	close(c.ready[i])
 }
 
-// unenforced turns the result of a policy into one without a verdict: whether it lets the set in is not known.
-func (c *checker) unenforced(r *Result, err error) {
+// dropVerdict turns the result of a policy into one without a verdict: whether it lets the set in is not known.
+func (c *checker) dropVerdict(r *Result, err error) {
 	if r.Outcome == Accepted {
 		r.Outcome = Unchecked
 		r.Findings = append(r.Findings, Finding{Level: Failure, Position: r.Position,

@@ -14,10 +14,12 @@ import (
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/client-go/rest"
 )
 
@@ -35,11 +37,11 @@ type client struct {
 	groups map[string]bool
 	// lock guards kinds.
 	lock  sync.RWMutex
-	kinds map[schema.GroupVersionKind]served
+	kinds map[schema.GroupVersionKind]servedResource
 }
 
-// served describes the resource that serves a kind.
-type served struct {
+// servedResource describes the resource that serves a kind.
+type servedResource struct {
 	resource   schema.GroupVersionResource
 	namespaced bool
 }
@@ -49,7 +51,9 @@ func newClient(config *rest.Config, whole bool) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{http: c, base: config.Host, whole: whole, groups: map[string]bool{}, kinds: map[schema.GroupVersionKind]served{}}, nil
+	return &client{
+		http: c, base: config.Host, whole: whole, groups: map[string]bool{}, kinds: map[schema.GroupVersionKind]servedResource{},
+	}, nil
 }
 
 // answer is the answer to a request.
@@ -65,7 +69,10 @@ type answer struct {
 type call struct {
 	method, path string
 	query        url.Values
-	body         []byte
+	// by is the user to send it as, nil for the administrator. counted counts the evaluations of expressions for it.
+	by      *user
+	counted bool
+	body    []byte
 	// media is the type of the body, and accept that of the answer.
 	media, accept string
 }
@@ -78,6 +85,13 @@ func (c *client) do(ctx context.Context, r call) (*answer, error) {
 	}
 	request.URL.RawQuery = r.query.Encode()
 	request.Header.Set("Kx-Trace", "off")
+	if r.counted {
+		request.Header.Set(audit.HeaderAuditID, counted)
+	}
+	if r.by != nil {
+		request.Header.Set(authenticationv1.ImpersonateUserHeader, r.by.name)
+		request.Header[authenticationv1.ImpersonateGroupHeader] = r.by.groups
+	}
 	if r.media != "" {
 		request.Header.Set("Content-Type", r.media)
 	}
@@ -143,7 +157,7 @@ func (c *client) addGroup(group *apidiscoveryv2.APIGroupDiscovery) {
 	for _, version := range group.Versions {
 		for _, resource := range version.Resources {
 			if kind := resource.ResponseKind; kind != nil {
-				c.add(schema.GroupVersionKind{Group: group.Name, Version: version.Version, Kind: kind.Kind}, served{
+				c.add(schema.GroupVersionKind{Group: group.Name, Version: version.Version, Kind: kind.Kind}, servedResource{
 					schema.GroupVersionResource{Group: group.Name, Version: version.Version, Resource: resource.Resource},
 					resource.Scope == apidiscoveryv2.ScopeNamespace,
 				})
@@ -152,13 +166,13 @@ func (c *client) addGroup(group *apidiscoveryv2.APIGroupDiscovery) {
 	}
 }
 
-func (c *client) add(kind schema.GroupVersionKind, s served) {
+func (c *client) add(kind schema.GroupVersionKind, s servedResource) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.kinds[kind] = s
 }
 
-func (c *client) kind(kind schema.GroupVersionKind) (served, bool) {
+func (c *client) kind(kind schema.GroupVersionKind) (servedResource, bool) {
 	c.lock.RLock()
 	defer c.lock.RUnlock()
 	s, ok := c.kinds[kind]
@@ -179,7 +193,7 @@ func (c *client) versions(of schema.GroupKind) (all []schema.GroupVersionKind) {
 }
 
 // collection returns the path of the objects of a resource.
-func (s served) collection(namespace string) string {
+func (s servedResource) collection(namespace string) string {
 	path := "/apis/" + s.resource.Group + "/" + s.resource.Version
 	if s.resource.Group == "" {
 		path = "/api/" + s.resource.Version

@@ -166,7 +166,7 @@ func (c *cluster) get(ctx context.Context, kind schema.GroupVersionKind, namespa
 		return err
 	}
 	if a.status != nil {
-		return c.refused(a)
+		return c.noteRefusal(a)
 	}
 	object := map[string]any{}
 	if err := json.Unmarshal(a.body, &object); err != nil {
@@ -175,8 +175,8 @@ func (c *cluster) get(ctx context.Context, kind schema.GroupVersionKind, namespa
 	return c.add(object)
 }
 
-// refused notes an answer without objects. One that says nothing about what is asked for ends the check.
-func (c *cluster) refused(a *answer) error {
+// noteRefusal notes an answer without objects. One that says nothing about what is asked for ends the check.
+func (c *cluster) noteRefusal(a *answer) error {
 	switch a.code {
 	case http.StatusNotFound, http.StatusMethodNotAllowed: // a kind that is only created
 		return nil
@@ -208,7 +208,7 @@ func (c *cluster) list(ctx context.Context, kind schema.GroupVersionKind, namesp
 			return err
 		}
 		if a.status != nil {
-			return c.refused(a)
+			return c.noteRefusal(a)
 		}
 		var list struct {
 			Metadata struct {

@@ -72,7 +72,7 @@ func (d *document) finding(level Level, message string) Finding {
 	if m := strictLine.FindStringSubmatch(message); m != nil {
 		f.Message = m[2]
 		line, _ := strconv.Atoi(m[1])
-		if n := d.twice(m[3], line); n != nil && d.source == nil {
+		if n := d.duplicateKey(m[3], line); n != nil && d.source == nil {
 			f.Position = d.at(n)
 		}
 		return f
@@ -116,8 +116,9 @@ func is(what string) func(*yaml.Node) bool {
 // oldBools are the words that are booleans for the API server, whose YAML is 1.1, and not for YAML 1.2.
 var oldBools = []string{"y", "n", "yes", "no", "on", "off"}
 
-// unserved returns the finding about a document of a kind that the server does not have, and what would change that.
-func (c *checker) unserved(d *document) Finding {
+// unservedKind returns the finding about a document of a kind that the server does not have, and what would change
+// that.
+func (c *checker) unservedKind(d *document) Finding {
 	kind := d.groupVersionKind()
 	message := fmt.Sprintf("no matches for kind %q in version %q", d.Kind, d.APIVersion)
 	field := "apiVersion"
@@ -133,6 +134,9 @@ func (c *checker) unserved(d *document) Finding {
 		}
 	}
 	c.client.lock.RUnlock()
+	if kind.Group == "kx.dev" {
+		kinds = append(kinds, Expectations)
+	}
 	slices.Sort(versions)
 	slices.Sort(kinds)
 	switch close := filter.Near(kind.Kind, kinds); {
@@ -189,7 +193,7 @@ func (c *checker) missingClasses() {
 				return
 			}
 			for i := 0; i+1 < len(n.Content); i += 2 {
-				key, value := n.Content[i], resolved(n.Content[i+1])
+				key, value := n.Content[i], aliasTarget(n.Content[i+1])
 				kind := classKinds[key.Value]
 				if kind == "" || value.Kind != yaml.ScalarNode || value.Value == "" || value.Tag == "!!null" ||
 					have[kind+" "+value.Value] {

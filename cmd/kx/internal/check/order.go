@@ -176,10 +176,15 @@ func (c *checker) lane(d *document) string {
 
 // each calls f for documents of a stage, several at once.
 func (c *checker) each(ctx context.Context, documents []int, f func(ctx context.Context, i int)) {
+	inLanes(documents, func(i int) string { return c.lane(c.documents[i]) }, func(i int) { f(ctx, i) })
+}
+
+// inLanes calls f for items, several at once, but one after the other for those of the same lane.
+func inLanes(items []int, lane func(i int) string, f func(i int)) {
 	lanes := map[string][]int{}
 	var order []string
-	for _, i := range documents {
-		name := c.lane(c.documents[i])
+	for _, i := range items {
+		name := lane(i)
 		if lanes[name] == nil {
 			order = append(order, name)
 		}
@@ -191,7 +196,7 @@ func (c *checker) each(ctx context.Context, documents []int, f func(ctx context.
 		running.Go(func() {
 			for lane := range next {
 				for _, i := range lane {
-					f(ctx, i)
+					f(i)
 				}
 			}
 		})

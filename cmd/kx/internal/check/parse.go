@@ -60,8 +60,8 @@ func (d *document) lineOf(line int) int {
 // separators are the characters that end lines in YAML alone.
 var separators = []string{"\u0085", "\u2028", "\u2029"}
 
-// separated returns the lines of YAML that begin after a separator.
-func separated(text []byte) (lines []int) {
+// separatorLines returns the lines of YAML that begin after a separator.
+func separatorLines(text []byte) (lines []int) {
 	if !slices.ContainsFunc(separators, func(s string) bool { return bytes.Contains(text, []byte(s)) }) {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (d *document) read() (err error) {
 	if m := rendered.FindSubmatch(d.text); m != nil {
 		d.template = string(m[1])
 	}
-	d.separators = separated(d.text)
+	d.separators = separatorLines(d.text)
 	var root yaml.Node
 	if err := yaml.Unmarshal(d.text, &root); err != nil || len(root.Content) == 0 {
 		return err
@@ -252,7 +252,7 @@ func (d *document) objects(inherited Object, anonymous string) []*document {
 		return d.fail(d.position, anonymous)
 	}
 	if _, items, rest := entry(d.root, "items", 1); items != nil && rest == "" && strings.HasSuffix(d.Kind, "List") {
-		if items = resolved(items); items.Kind == yaml.SequenceNode || items.Tag == "!!null" {
+		if items = aliasTarget(items); items.Kind == yaml.SequenceNode || items.Tag == "!!null" {
 			return d.items(items)
 		}
 	}
@@ -341,7 +341,7 @@ func (d *document) items(list *yaml.Node) []*document {
 		budget := nodesMost
 		root := expand(item, &budget)
 		of := &document{file: d.file, line: d.line, column: d.column, separators: d.separators, template: d.template, media: yamlMedia,
-			position: d.at(item), root: resolved(item), expanded: root}
+			position: d.at(item), root: aliasTarget(item), expanded: root}
 		switch {
 		case budget < 0:
 			of.fail(of.position, "the aliases of this item stand for more than an API server reads: write them out")
@@ -389,7 +389,7 @@ const nodesMost = 200_000
 // expand returns a node with its aliases replaced by what they stand for: an item of a List is sent alone, without the
 // anchors of the others. The result has no comments, and is cut when the budget is negative.
 func expand(n *yaml.Node, budget *int) *yaml.Node {
-	n = resolved(n)
+	n = aliasTarget(n)
 	if *budget--; *budget < 0 {
 		return n
 	}

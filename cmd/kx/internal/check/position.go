@@ -22,13 +22,13 @@ type search struct{ fits func(*yaml.Node) bool }
 
 // below searches path below value. at is the node that stands for value.
 func (s *search) below(at, value *yaml.Node, path string, depth int) (*yaml.Node, bool) {
-	value = resolved(value)
+	value = aliasTarget(value)
 	path = strings.TrimPrefix(path, ".")
 	switch {
 	case depth == 0:
 		return at, false
 	case path == "":
-		return s.here(at, value)
+		return s.endOfPath(at, value)
 	case value.Kind == yaml.SequenceNode:
 		return s.item(at, value, path, depth)
 	case value.Kind == yaml.MappingNode:
@@ -39,15 +39,15 @@ func (s *search) below(at, value *yaml.Node, path string, depth int) (*yaml.Node
 	return at, false
 }
 
-// here returns the end of a path. If the value does not fit, an entry or item of it may: a decoder names the map, not
-// the key.
-func (s *search) here(at, value *yaml.Node) (*yaml.Node, bool) {
+// endOfPath returns the end of a path. If the value does not fit, an entry or item of it may: a decoder names the map,
+// not the key.
+func (s *search) endOfPath(at, value *yaml.Node) (*yaml.Node, bool) {
 	if s.fits == nil || s.fits(value) {
 		return at, true
 	}
 	for i, item := range value.Content {
 		switch isKey := value.Kind == yaml.MappingNode && i%2 == 0; {
-		case isKey || !s.fits(resolved(item)):
+		case isKey || !s.fits(aliasTarget(item)):
 		case value.Kind == yaml.MappingNode:
 			return value.Content[i-1], true
 		default:
@@ -82,7 +82,7 @@ func entry(mapping *yaml.Node, path string, depth int) (key, value *yaml.Node, r
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		k := mapping.Content[i]
 		if k.Tag == "!!merge" {
-			merged = resolved(mapping.Content[i+1])
+			merged = aliasTarget(mapping.Content[i+1])
 			continue
 		}
 		remaining, ok := strings.CutPrefix(path, k.Value)
@@ -101,7 +101,7 @@ func entry(mapping *yaml.Node, path string, depth int) (key, value *yaml.Node, r
 		from = merged.Content
 	}
 	for _, n := range from {
-		if n = resolved(n); n.Kind != yaml.MappingNode {
+		if n = aliasTarget(n); n.Kind != yaml.MappingNode {
 			continue
 		}
 		if key, value, rest = entry(n, path, depth-1); key != nil {
@@ -123,8 +123,8 @@ func subscript(path string) (name, rest string, ok bool) {
 	return name, rest, ok
 }
 
-// resolved returns the node that an alias stands for.
-func resolved(n *yaml.Node) *yaml.Node {
+// aliasTarget returns the node that an alias stands for.
+func aliasTarget(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
 	}
@@ -133,7 +133,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 
 // child returns the node of a field, or nil.
 func child(root *yaml.Node, names ...string) *yaml.Node {
-	value := resolved(root)
+	value := aliasTarget(root)
 	for _, name := range names {
 		if value.Kind != yaml.MappingNode {
 			return nil
@@ -142,7 +142,7 @@ func child(root *yaml.Node, names ...string) *yaml.Node {
 		if key == nil || rest != "" {
 			return nil
 		}
-		value = resolved(item)
+		value = aliasTarget(item)
 	}
 	return value
 }
@@ -155,9 +155,9 @@ func scalar(root *yaml.Node, names ...string) string {
 	return ""
 }
 
-// twice returns the key in a line of the text of a document that its mapping has already. Name is the key as Go writes
-// it: names of other types than text may be spelled in several ways.
-func (d *document) twice(name string, line int) (found *yaml.Node) {
+// duplicateKey returns the key in a line of the text of a document that its mapping has already. Name is the key as Go
+// writes it: names of other types than text may be spelled in several ways.
+func (d *document) duplicateKey(name string, line int) (found *yaml.Node) {
 	sent, written := d.sent, d.expanded
 	if sent == nil {
 		sent, written = d.root, d.root

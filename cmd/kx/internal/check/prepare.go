@@ -65,7 +65,7 @@ func (c *checker) serve(ctx context.Context, d *document, r *Result) {
 		if !definition.Spec.Versions[i].Served {
 			continue
 		}
-		as := served{
+		as := servedResource{
 			schema.GroupVersionResource{Group: definition.Spec.Group, Version: definition.Spec.Versions[i].Name,
 				Resource: definition.Spec.Names.Plural},
 			definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
@@ -79,7 +79,7 @@ func (c *checker) serve(ctx context.Context, d *document, r *Result) {
 }
 
 // awaitServed waits until a resource is served, with a column if mark names one, and returns why it is not.
-func (c *checker) awaitServed(ctx context.Context, name, mark string, as served) (problem string) {
+func (c *checker) awaitServed(ctx context.Context, name, mark string, as servedResource) (problem string) {
 	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 	err := until(ctx, func() (bool, error) {
 		list := call{method: http.MethodGet, path: as.collection("default"), query: url.Values{"limit": {"1"}}, accept: briefList}
@@ -226,10 +226,10 @@ func (c *checker) reconsider(ctx context.Context, i int) {
 	}
 	as, _ := c.client.kind(d.groupVersionKind())
 	a, err := c.client.do(ctx, call{method: http.MethodPost, path: as.collection(d.namespace()), body: d.text, media: d.media,
-		accept: brief, query: url.Values{"fieldValidation": {metav1.FieldValidationWarn}, "dryRun": {metav1.DryRunAll}}})
+		accept: brief, counted: true, query: url.Values{"fieldValidation": {metav1.FieldValidationWarn}, "dryRun": {metav1.DryRunAll}}})
 	switch {
 	case err != nil:
-		c.unanswered(r, d, err)
+		c.takeError(r, d, err)
 	case a.status != nil && a.status.Reason != metav1.StatusReasonAlreadyExists:
 		c.judge(r, d.refusals(a.status)...)
 		fallthrough

@@ -46,17 +46,21 @@ const (
 	Accepted  Outcome = "accepted"
 	Refused   Outcome = "refused"
 	Unchecked Outcome = "unchecked"
+	// A row is Met or Unmet.
+	Met   Outcome = "met"
+	Unmet Outcome = "unmet"
 )
 
 // Level is the weight of a finding.
 type Level string
 
 // The levels. A refusal has the server's words, or says what the server would need; Failure says why there is no answer
-// of the server.
+// of the server; Mismatch what a row does not expect of it.
 const (
-	Refusal Level = "refusal"
-	Warning Level = "warning"
-	Failure Level = "failure"
+	Refusal  Level = "refusal"
+	Warning  Level = "warning"
+	Failure  Level = "failure"
+	Mismatch Level = "mismatch"
 )
 
 // Finding is one sentence about a document, at the place that it is about.
@@ -68,10 +72,12 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// Result holds the verdict of the server about one document.
+// Result holds the verdict of the server about one document or row.
 type Result struct {
 	Position
 	Object
+	// Row is the name of the row, or empty.
+	Row     string  `json:"row,omitempty"`
 	Outcome Outcome `json:"outcome"`
 	// Template is the template of a helm chart that the document was rendered from, if it says so.
 	Template string `json:"template,omitempty"`
@@ -82,14 +88,47 @@ type Result struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Changes has the object before and after defaults and policies, if they changed it.
 	Changes *Changes `json:"changes,omitempty"`
+	// Written is the answer that was written into the row, which expected another.
+	Written string `json:"written,omitempty"`
+	// response is the server's answer to a row.
+	response *response
 	// stored is true if the server took the object. Warnings may make it a refusal all the same.
 	stored bool
+}
+
+// Subject names what the result is about.
+func (r *Result) Subject() string {
+	if r.Row == "" {
+		return r.Object.String()
+	}
+	return fmt.Sprintf("%q, %s", r.Row, r.Object)
 }
 
 // Changes are an object as its document has it, and as the server keeps it.
 type Changes struct {
 	Before any `json:"before"`
 	After  any `json:"after"`
+}
+
+// Counts says what the evaluations of an expression came to.
+type Counts struct {
+	True   int `json:"true"`
+	False  int `json:"false"`
+	Errors int `json:"errors"`
+	// Values counts results that are no booleans.
+	Values int `json:"values"`
+}
+
+// Expression is an expression of a definition or a policy of the set.
+type Expression struct {
+	Position
+	Object
+	// Path is its field, and Text what stands there.
+	Path string `json:"path"`
+	Text string `json:"text"`
+	// Decides is true for rules, validations and match conditions, which are to be true and false once.
+	Decides bool `json:"decides"`
+	Counts
 }
 
 // Note is something that is no verdict on a document.
@@ -106,6 +145,13 @@ type Summary struct {
 	Refused   int `json:"refused"`
 	Unchecked int `json:"unchecked"`
 	Warnings  int `json:"warnings"`
+	// Rows counts the rows of expectations, Unmet those that the server answered otherwise, and Written those that
+	// have its answer now.
+	Rows    int `json:"rows,omitempty"`
+	Unmet   int `json:"unmet,omitempty"`
+	Written int `json:"written,omitempty"`
+	// Expressions lists the expressions of definitions and policies in the set. Without rows it is empty.
+	Expressions []Expression `json:"expressions,omitempty"`
 	// There counts the objects that were there before the set.
 	There int `json:"there,omitempty"`
 	// Assumed has the namespaces that were made because documents refer to them.
@@ -122,8 +168,17 @@ type Summary struct {
 
 // count adds a result.
 func (s *Summary) count(r *Result) {
-	s.Documents++
+	if r.Row == "" {
+		s.Documents++
+	} else {
+		s.Rows++
+	}
+	if r.Written != "" {
+		s.Written++
+	}
 	switch r.Outcome {
+	case Unmet:
+		s.Unmet++
 	case Accepted:
 		s.Accepted++
 		if r.Updated != "" {

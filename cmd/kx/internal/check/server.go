@@ -36,14 +36,14 @@ func Options() *options.Options {
 // hostname is the name that the server's certificate has. It is never looked up.
 const hostname = "localhost"
 
-// running is a server in this process.
-type running struct {
+// localServer is a server in this process.
+type localServer struct {
 	server *server.Server
 	config *rest.Config
 }
 
 // start starts a server that is reached through its config alone.
-func start(ctx context.Context, o *options.Options, log *slog.Logger) (*running, error) {
+func start(ctx context.Context, o *options.Options, log *slog.Logger) (*localServer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -58,13 +58,13 @@ func start(ctx context.Context, o *options.Options, log *slog.Logger) (*running,
 	}
 	config.Dial = within.dial
 	config.Proxy = nil
-	return &running{s, config}, nil
+	return &localServer{s, config}, nil
 }
 
 // stopWait limits the wait for requests that an interrupt left behind.
 const stopWait = time.Second
 
-func (r *running) stop() error {
+func (r *localServer) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
 	defer cancel()
 	return r.server.Stop(ctx)

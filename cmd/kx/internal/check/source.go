@@ -21,6 +21,9 @@ type Inputs struct {
 	In             io.Reader
 }
 
+// standardInput names standard input in positions.
+const standardInput = "stdin"
+
 // fileMost limits a file, whose nodes take many times its bytes.
 const fileMost = 32 << 20
 
@@ -35,7 +38,7 @@ func read(in Inputs) *reader {
 	r := &reader{}
 	for _, path := range in.Paths {
 		if path == "-" {
-			r.stream("stdin", in.In)
+			r.stream(standardInput, in.In)
 			continue
 		}
 		if isDir(path) {

@@ -29,10 +29,10 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	r := d.result()
 	as, ok := c.client.kind(d.groupVersionKind())
 	if !ok {
-		c.judge(r, c.unserved(d))
+		c.judge(r, c.unservedKind(d))
 		return r
 	}
-	sent := call{method: http.MethodPost, path: as.collection(d.namespace()), body: d.text, media: d.media, accept: brief,
+	sent := call{method: http.MethodPost, path: as.collection(d.namespace()), body: d.text, media: d.media, accept: brief, counted: true,
 		query: url.Values{"fieldValidation": {metav1.FieldValidationWarn}, "fieldManager": {manager}}}
 	if c.client.whole {
 		sent.accept = runtime.ContentTypeJSON
@@ -41,7 +41,7 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 		sent.query.Set("dryRun", metav1.DryRunAll) // else requests for its group would go to it
 	}
 	if isServer(d) || isWebhook(d) {
-		c.notAsked(d)
+		c.noteUncalled(d)
 	}
 	at, there := c.origin(d)
 	created := sent
@@ -51,18 +51,18 @@ func (c *checker) submit(ctx context.Context, d *document) *Result {
 	}
 	a, err := c.send(ctx, d, created)
 	if err != nil {
-		return c.unanswered(r, d, err)
+		return c.takeError(r, d, err)
 	}
 	warnings := a.warnings
 	exists := a.status != nil && a.status.Reason == metav1.StatusReasonAlreadyExists
 	if there && a.code != http.StatusBadRequest || exists {
 		if a, err = c.update(ctx, d, sent); err != nil {
-			return c.unanswered(r, d, err)
+			return c.takeError(r, d, err)
 		}
 		warnings = append(warnings, a.warnings...)
 		r.Updated, r.There = at, there
 	}
-	c.answered(r, d, a, warnings)
+	c.takeAnswer(r, d, a, warnings)
 	return r
 }
 
@@ -75,7 +75,7 @@ func (c *checker) send(ctx context.Context, d *document, sent call) (*answer, er
 		return c.client.do(ctx, sent)
 	}
 	if converts {
-		c.notAsked(d)
+		c.noteUncalled(d)
 	}
 	kept := sent
 	sent.query = maps.Clone(sent.query)
@@ -145,8 +145,8 @@ func (c *checker) origin(d *document) (at string, there bool) {
 	return "the server's own", false
 }
 
-// answered completes a result by the answer of the server.
-func (c *checker) answered(r *Result, d *document, a *answer, warnings []string) {
+// takeAnswer completes a result by the answer of the server.
+func (c *checker) takeAnswer(r *Result, d *document, a *answer, warnings []string) {
 	if a.status != nil {
 		c.judge(r, d.refusals(a.status)...)
 	} else {
@@ -187,7 +187,7 @@ func (c *checker) warn(r *Result, d *document, warnings []string) {
 	}
 }
 
-func (c *checker) unanswered(r *Result, d *document, err error) *Result {
+func (c *checker) takeError(r *Result, d *document, err error) *Result {
 	r.Outcome = Unchecked
 	r.Findings = append(r.Findings, Finding{Level: Failure, Position: d.position, Message: "the server does not answer: " + err.Error()})
 	return r
@@ -203,8 +203,8 @@ func isWebhook(d *document) bool {
 	return d.group() == groupPolicies && (d.Kind == "MutatingWebhookConfiguration" || d.Kind == "ValidatingWebhookConfiguration")
 }
 
-// notAsked notes that what a document names was not called.
-func (c *checker) notAsked(d *document) {
+// noteUncalled notes that what a document names was not called.
+func (c *checker) noteUncalled(d *document) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	note := Note{d.position, d.Object.String()}

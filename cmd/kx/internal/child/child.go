@@ -56,13 +56,13 @@ func (c *Child) Wait() (code int, err error) {
 		return 1, c.err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return Signaled(status.Signal()), nil
+		return SignalExitCode(status.Signal()), nil
 	}
 	return exit.ExitCode(), nil
 }
 
-// Signaled returns the exit code of a program that a signal ended.
-func Signaled(sig os.Signal) int {
+// SignalExitCode returns the exit code of a program that a signal ended.
+func SignalExitCode(sig os.Signal) int {
 	if number, ok := sig.(syscall.Signal); ok {
 		return 128 + int(number)
 	}

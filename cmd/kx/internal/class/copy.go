@@ -74,8 +74,8 @@ func (h *handout) right(question lesson.Predict) int {
 	return question.Answer
 }
 
-// printed returns the lines that a run has printed.
-func (h *handout) printed(part lesson.Part) []string {
+// output returns the lines that a run has printed.
+func (h *handout) output(part lesson.Part) []string {
 	if h.copied == nil {
 		return nil
 	}
@@ -88,16 +88,16 @@ func (h *handout) printed(part lesson.Part) []string {
 }
 
 // Watch returns a play that passes its results to the copy.
-func (c *Copy) Watch(p *play.Play) *Watched { return &Watched{Play: p, copy: c} }
+func (c *Copy) Watch(p *play.Play) *WatchedPlay { return &WatchedPlay{Play: p, copy: c} }
 
-// Watched is a play that passes its results to a copy.
-type Watched struct {
+// WatchedPlay is a play that passes its results to a copy.
+type WatchedPlay struct {
 	*play.Play
 	copy *Copy
 }
 
 // Do implements the Play of the screen.
-func (w *Watched) Do(ctx context.Context, i int) (play.Outcome, error) {
+func (w *WatchedPlay) Do(ctx context.Context, i int) (play.Outcome, error) {
 	o, err := w.Play.Do(ctx, i)
 	w.copy.mu.Lock()
 	defer w.copy.mu.Unlock()
@@ -106,7 +106,7 @@ func (w *Watched) Do(ctx context.Context, i int) (play.Outcome, error) {
 }
 
 // Find implements the Play of the screen.
-func (w *Watched) Find(ctx context.Context, of, filter string) (string, error) {
+func (w *WatchedPlay) Find(ctx context.Context, of, filter string) (string, error) {
 	name, err := w.Play.Find(ctx, of, filter)
 	if err != nil {
 		return "", err

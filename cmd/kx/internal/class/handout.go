@@ -96,7 +96,7 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	case lesson.Text:
 		return block{Kind: "text", Text: prose(part.Markdown)}, nil
 	case lesson.Run:
-		return block{Kind: "run", Say: say("Type:"), Script: escape.Text(part.Script), Lines: h.printed(part)}, nil
+		return block{Kind: "run", Say: say("Type:"), Script: escape.Text(part.Script), Lines: h.output(part)}, nil
 	case lesson.Hold:
 		return block{Kind: "lines", Say: say("A breakpoint holds the requests of the commands below:"), Lines: clean(part.Filters)}, nil
 	case lesson.Fault:
@@ -109,10 +109,10 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	case lesson.Predict:
 		return block{Kind: "question", Say: escape.Text(part.Question), Lines: clean(part.Answers), Right: h.right(part)}, nil
 	case lesson.Expect:
-		return block{Kind: h.expected(part), Say: h.expectedSay(part), Lines: conditions(part)}, nil
+		return block{Kind: h.expectationKind(part), Say: h.expectedSay(part), Lines: conditions(part)}, nil
 	case lesson.Show:
-		return h.shown(part)
-	case lesson.Read:
+		return h.pictureBlock(part)
+	case lesson.Reading:
 		return block{Kind: "lines", Say: say("Functions worth reading:"), Lines: clean(part.Steps)}, nil
 	case lesson.Hint:
 		return block{Kind: "hidden", Say: say("Hint %d", part.Number), Script: escape.Text(part.Text)}, nil
@@ -122,9 +122,9 @@ func (h *handout) block(part lesson.Part) (block, error) {
 	return block{}, nil
 }
 
-// expected returns the kind of an expectation's block. It is open for a task, whose goal the reader must know. For a
-// run it is folded in a handout, since it answers questions.
-func (h *handout) expected(part lesson.Expect) string {
+// expectationKind returns the kind of an expectation's block. It is open for a task, whose goal the reader must know.
+// For a run it is folded in a handout, since it answers questions.
+func (h *handout) expectationKind(part lesson.Expect) string {
 	if h.lesson.Run(part.Of) == nil || h.copied != nil {
 		return "lines"
 	}
@@ -138,8 +138,9 @@ func (h *handout) expectedSay(part lesson.Expect) string {
 	return h.language.Phrase("What must be seen")
 }
 
-// shown makes the block of a request's picture and its text. It is folded in a handout, because it answers questions.
-func (h *handout) shown(part lesson.Show) (block, error) {
+// pictureBlock makes the block of a request's picture and its text. It is folded in a handout, because it answers
+// questions.
+func (h *handout) pictureBlock(part lesson.Show) (block, error) {
 	b := block{Kind: "picture", Say: h.language.Phrase("What the screen shows"), Script: escape.Text(part.Say)}
 	if h.copied != nil {
 		b.Kind = "open"

@@ -11,7 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 )
 
-// cellsMost limits the width of a drawing. Longer lines end with an ellipsis, as on the screen.
+// cellsMost limits the width of a drawing. Longer lines are wrapped.
 const cellsMost = 180
 
 // drawing writes SVG that shows the steps as a terminal does.
@@ -26,13 +26,14 @@ var colours = map[string]string{"1": "bold", "2": "dim", "31": "bad", "32": "goo
 // piece draws a journey below those before.
 func (d *drawing) piece(j *v1alpha1.Journey, _ detail) (*piece, error) {
 	var tree, b bytes.Buffer
-	journey.Tree(&tree, j, journey.Coloured.In(d.Language))
+	journey.Tree(&tree, j, d.Others[j.Name], journey.Coloured.WithLanguage(d.Language).WithWidth(cellsMost))
 	rows, cells := d.rows, d.cells
+	if name := d.side(j); name != "" {
+		draw.PictureRow(&b, rows, "\x1b[1m"+name+"\x1b[0m", look)
+		rows++
+	}
 	for line := range strings.Lines(tree.String()) {
 		line = strings.TrimRight(line, "\n")
-		if draw.Width(line) > cellsMost {
-			line = draw.Fit(line, cellsMost)
-		}
 		cells = max(cells, draw.Width(line))
 		draw.PictureRow(&b, rows, line, look)
 		rows++

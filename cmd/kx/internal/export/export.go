@@ -33,6 +33,8 @@ type Document struct {
 	// Saved is the time at which the journeys were read.
 	Saved    time.Time
 	Journeys []*v1alpha1.Journey
+	// Both draws the two journeys one above the other at the beginning, and says where and why they part.
+	Both bool
 	// Others maps the name of a refused journey to the journeys that [refusal.Related] selects for it.
 	Others map[string][]*v1alpha1.Journey
 	// Files returns the code that made the journeys. If it is nil, NoFiles explains why there is no code.
@@ -67,6 +69,8 @@ func (p *piece) size() int { return len(p.body) + len(p.capture) + len(p.code) }
 // form writes the parts of a document.
 type form interface {
 	piece(j *v1alpha1.Journey, d detail) (*piece, error)
+	// both makes the piece before those of the two journeys.
+	both(two *both, d detail) (*piece, error)
 	// document joins the pieces. notes describe the omissions.
 	document(out io.Writer, pieces []*piece, notes []string) error
 }
@@ -77,7 +81,11 @@ func (d *Document) Write(out io.Writer, as render.Format) error {
 	if err != nil {
 		return err
 	}
-	pieces, cut, err := d.fill(f)
+	two, err := d.newBoth()
+	if err != nil {
+		return err
+	}
+	pieces, cut, err := d.fill(f, two)
 	if err != nil {
 		return err
 	}
@@ -104,34 +112,53 @@ func (d *Document) limit() int {
 }
 
 // fill makes a piece of each journey, in the highest level of detail that fits.
-func (d *Document) fill(f form) (pieces []*piece, cut cuts, err error) {
+func (d *Document) fill(f form, two *both) (pieces []*piece, cut cuts, err error) {
 	room := d.limit() - reserve
-	for _, j := range d.Journeys {
-		level := whole
+	fit := func(write func(d detail) (*piece, error)) (level detail, err error) {
 		for ; level < details; level++ {
-			p, err := f.piece(j, level)
+			p, err := write(level)
 			if err != nil {
-				return nil, cut, fmt.Errorf("export journey %s: %w", j.Name, err)
+				return level, err
 			}
-			if p.size() > room || len(p.capture) > capture.LineMost {
-				continue
+			if p.size() <= room && len(p.capture) <= capture.LineMost {
+				room -= p.size()
+				p.accept()
+				pieces = append(pieces, p)
+				break
 			}
-			room -= p.size()
-			p.accept()
-			pieces = append(pieces, p)
-			break
 		}
-		cut[level]++
+		return level, nil
+	}
+	if two != nil {
+		level, err := fit(func(d detail) (*piece, error) { return f.both(two, d) })
+		if err != nil {
+			return nil, cut, fmt.Errorf("export two requests: %w", err)
+		}
+		cut.both = level == details
+	}
+	for _, j := range d.Journeys {
+		level, err := fit(func(d detail) (*piece, error) { return f.piece(j, d) })
+		if err != nil {
+			return nil, cut, fmt.Errorf("export journey %s: %w", j.Name, err)
+		}
+		cut.journeys[level]++
 	}
 	return pieces, cut, nil
 }
 
-// cuts counts the journeys by level of detail. Its last entry counts the omitted ones.
-type cuts [details + 1]int
+// cuts counts the omissions.
+type cuts struct {
+	both bool
+	// journeys counts the journeys by level of detail. Its last entry counts the omitted ones.
+	journeys [details + 1]int
+}
 
 // notes describes the omissions.
-func (d *Document) notes(c cuts) (notes []string) {
-	l := d.Language
+func (d *Document) notes(cut cuts) (notes []string) {
+	l, c := d.Language, cut.journeys
+	if cut.both {
+		notes = append(notes, l.Phrase("Where the two part is left out")+l.Phrase(": the file would have more than %d bytes.", d.limit()))
+	}
 	for _, left := range []struct {
 		what string
 		n    int

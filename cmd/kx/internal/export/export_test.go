@@ -28,7 +28,19 @@ var saved = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // recorded are journeys of a real server, by name. The patch has objects.
 func recorded(t *testing.T) map[string]*v1alpha1.Journey {
 	t.Helper()
-	data, err := os.ReadFile("../../../../core/story/testdata/journeys.json")
+	byName := journeysOf(t, "../../../../core/story/testdata/journeys.json")
+	for i := range byName["patch"].Status.Steps {
+		if s := &byName["patch"].Status.Steps[i]; s.ID == "handler.apply-patch" {
+			s.Before, s.After = object(`{"metadata":{"name":"demo"},"data":{"a":"1"}}`), object(`{"metadata":{"name":"demo","labels":{"a":"b"}},"data":{"a":"2"}}`)
+		}
+	}
+	return byName
+}
+
+// journeysOf are the journeys of a file, by name.
+func journeysOf(t *testing.T, file string) map[string]*v1alpha1.Journey {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,11 +51,6 @@ func recorded(t *testing.T) map[string]*v1alpha1.Journey {
 	byName := map[string]*v1alpha1.Journey{}
 	for i := range list.Items {
 		byName[list.Items[i].Name] = &list.Items[i]
-	}
-	for i := range byName["patch"].Status.Steps {
-		if s := &byName["patch"].Status.Steps[i]; s.ID == "handler.apply-patch" {
-			s.Before, s.After = object(`{"metadata":{"name":"demo"},"data":{"a":"1"}}`), object(`{"metadata":{"name":"demo","labels":{"a":"b"}},"data":{"a":"2"}}`)
-		}
 	}
 	return byName
 }
@@ -180,7 +187,7 @@ func TestHostileMarkdown(t *testing.T) {
 }
 
 var (
-	inSequence = regexp.MustCompile(`^(sequenceDiagram|  Note over client: [^#;:<>{}%\x60|]+|` +
+	inSequence = regexp.MustCompile(`^(sequenceDiagram|  Note over client: ([^#;:<>{}%\x60|]|#\d+;|<br/>)+|` +
 		`  participant \w+ as [\w ]+|  \w+(->>|-->>|--x)\w+: (([^#;:<>{}%\x60|]|#\d+;)+))$`)
 	markup  = regexp.MustCompile("[^\\\\]([`*\\[\\]|~$]|[<>]|&(#|lt;|gt;|amp;)?|://|www\\.)")
 	allowed = map[string]bool{"&lt;": true, "&gt;": true, "&amp;": true}

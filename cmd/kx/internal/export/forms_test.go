@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/net/html"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape/escapetest"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -57,7 +62,7 @@ func TestMarkdown(t *testing.T) {
 			"# " + j.Spec.Method + " /", fmt.Sprintf(" — %d, ", j.Status.Code), "2026-01-02T03:04:05Z, from https", "Journey " + j.Name,
 			"\n## Story\n\n",
 		}
-		for _, l := range story.Tell(j, lang.English) {
+		for _, l := range story.Tell(j, lang.English).Lines() {
 			mark := map[bool]string{true: "✗ "}[l.Failed]
 			parts = append(parts, strings.Repeat("  ", l.Depth)+"- "+mark+inMarkdown(l.Text)+"\n")
 		}
@@ -132,7 +137,7 @@ func balanced(t *testing.T, page string) {
 			return
 		case kind == html.ErrorToken:
 			t.Fatal(z.Err())
-		case kind == html.StartTagToken && string(name) != "meta":
+		case kind == html.StartTagToken && string(name) != "meta" && string(name) != "input":
 			open = append(open, string(name))
 		case kind == html.EndTagToken && (len(open) == 0 || open[len(open)-1] != string(name)):
 			t.Fatalf("</%s> ends nothing within %v", name, open)
@@ -152,8 +157,14 @@ func TestPage(t *testing.T) {
 		title := fmt.Sprintf("%s %s — %d, ", j.Spec.Method, j.Spec.URI, j.Status.Code)
 		origin := "p kx wrote this at 2026-01-02T03:04:05Z, from https://127.0.0.1:7443."
 		parts := []string{"title " + title, "h1 " + title, origin, "p Journey " + j.Name}
-		for _, l := range story.Tell(j, lang.English) {
-			parts = append(parts, "li "+strings.Join(strings.Fields(l.Text), " ")+"\n")
+		for _, part := range story.Tell(j, lang.English).Parts {
+			if part.Folds() {
+				parts = append(parts, "summary "+strings.Join(strings.Fields(part.Short[0].Text), " ")+"\n")
+				part.Short = append(slices.Clone(part.Whole), part.Short[1:]...)
+			}
+			for _, l := range part.Short {
+				parts = append(parts, "li "+strings.Join(strings.Fields(l.Text), " ")+"\n")
+			}
 		}
 		parts = append(parts, "summary filter 14 let it pass\n")
 		for i := range j.Status.Steps {
@@ -185,7 +196,7 @@ func TestChanges(t *testing.T) {
 func TestDrawing(t *testing.T) {
 	each(t, SVG, func(t *testing.T, j *v1alpha1.Journey, written string) {
 		var tree bytes.Buffer
-		journey.Tree(&tree, j, journey.Plain)
+		journey.Tree(&tree, j, nil, journey.Plain.WithWidth(cellsMost))
 		want := strings.Split(strings.TrimSuffix(tree.String(), "\n"), "\n")
 		var svg struct {
 			Width  int    `xml:"width,attr"`
@@ -217,8 +228,7 @@ func TestDrawing(t *testing.T) {
 				text, end = text+" "+span.Text, span.X+span.Length
 				classes[span.Class] = true
 			}
-			wanted := strings.Fields(draw.Fit(want[i], min(draw.Width(want[i]), cellsMost)))
-			if !slices.Equal(strings.Fields(text), wanted) || end > svg.Width || row.Y > svg.Height-draw.PictureBorder {
+			if !slices.Equal(strings.Fields(text), strings.Fields(want[i])) || end > svg.Width || row.Y > svg.Height-draw.PictureBorder {
 				t.Errorf("row %d to %dx%d of %dx%d: %s\nwant %s", i, end, row.Y, svg.Width, svg.Height, text, want[i])
 			}
 		}
@@ -226,6 +236,88 @@ func TestDrawing(t *testing.T) {
 			t.Errorf("the classes are %v", classes)
 		}
 	})
+}
+
+// TestDrawingIsWhole wraps a reason that is wider than the drawing, below itself and beside the rails: nothing of it is cut.
+func TestDrawingIsWhole(t *testing.T) {
+	j := recorded(t)["get"].DeepCopy()
+	at := slices.IndexFunc(j.Status.Steps, func(s v1alpha1.Step) bool { return s.ID == "store.get" })
+	j.Status.Steps[at].Reason, j.Status.Steps[at].Why = nil, strings.Repeat("one more word ", 60)+"of "+strings.Repeat("/a-long-key", 30)
+	written := write(t, SVG, documentOf(j))
+	if strings.Contains(written, "…") || letters(written) == "" || !strings.Contains(letters(written), letters(j.Status.Steps[at].Why)) {
+		t.Errorf("the reason is cut in\n%s", written)
+	}
+	for _, x := range regexp.MustCompile(`<tspan x="(\d+)" textLength="(\d+)"`).FindAllStringSubmatch(written, -1) {
+		from, _ := strconv.Atoi(x[1])
+		length, _ := strconv.Atoi(x[2])
+		if from+length > 2*draw.PictureBorder+cellsMost*draw.CellWidth {
+			t.Errorf("a text of %d begins at %d", length, from)
+		}
+	}
+}
+
+var (
+	tags      = regexp.MustCompile(`(?s)<style>.*?</style>|<svg[^>]*>|</?[a-zA-Z!][^>]*>`)
+	character = regexp.MustCompile(`#(\d+);`)
+)
+
+// letters are the letters and digits that the reader of a document sees, whatever its form.
+func letters(text string) string {
+	text = html.UnescapeString(tags.ReplaceAllString(text, ""))
+	text = character.ReplaceAllStringFunc(text, func(s string) string {
+		n, _ := strconv.Atoi(s[1 : len(s)-1])
+		return string(rune(n))
+	})
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// conflict is a document of an update that another request overtook, in a language.
+func conflict(t *testing.T, in lang.Language) *Document {
+	t.Helper()
+	all := journeysOf(t, "../../../../tui/testdata/pictures.json")
+	for _, j := range all {
+		if j.Status.Code == 409 {
+			return &Document{Saved: saved, Journeys: []*v1alpha1.Journey{j}, Language: in,
+				Others: map[string][]*v1alpha1.Journey{j.Name: refusal.RelatedRequests(j, maps.Values(all))}}
+		}
+	}
+	t.Fatal("no update was refused")
+	return nil
+}
+
+// TestConflict has each form, and the diagram alone, say the same of an update that was refused: both revisions, who moved the object,
+// what both changed, and what can be done.
+func TestConflict(t *testing.T) {
+	for _, in := range []lang.Language{lang.English, lang.Chinese} {
+		d := conflict(t, in)
+		said := map[string]string{"mermaid": d.sequence(d.Journeys[0])}
+		for _, as := range forms {
+			said[string(as)] = write(t, as, d)
+		}
+		card := refusal.Explain(d.Journeys[0], d.Others[d.Journeys[0].Name], in)
+		facts := []string{"409", card.Next}
+		for _, f := range card.Facts {
+			facts = append(facts, f.Text)
+		}
+		whole := strings.Join(facts, "\n")
+		for _, want := range []string{"57", "58", "data."} {
+			if !strings.Contains(whole, want) {
+				t.Errorf("the card lacks %q:\n%s", want, whole)
+			}
+		}
+		for form, text := range said {
+			for _, fact := range facts {
+				if !strings.Contains(letters(text), letters(fact)) {
+					t.Errorf("%s in %s does not say %q:\n%s", form, in, fact, text)
+				}
+			}
+		}
+	}
 }
 
 // TestTwo writes two journeys in one document, one after the other below a heading that counts them, and says why there is no code.

@@ -31,7 +31,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 		fmt.Fprintf(&b, "\n%s\n", say("%d things are missing: the journey was full.", j.Status.Cut))
 	}
 	fmt.Fprintf(&b, "\n%s %s\n\n", level, say("Story"))
-	for _, l := range story.Tell(j, m.Language, m.Others[j.Name]...) {
+	for _, l := range story.Tell(j, m.Language, m.Others[j.Name]...).Lines() {
 		mark := ""
 		if l.Failed {
 			mark = "✗ "
@@ -39,7 +39,7 @@ func (m *markdown) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 		fmt.Fprintf(&b, "%s- %s%s\n", strings.Repeat("  ", l.Depth), mark, inMarkdown(l.Text))
 	}
 	if len(j.Status.Steps) > 0 {
-		fmt.Fprintf(&b, "\n%s %s\n\n%s", level, say("Layers"), fenced("mermaid", m.sequence(j)))
+		fmt.Fprintf(&b, "\n%s %s\n\n%s", level, say("Layers"), fence("mermaid", m.sequence(j)))
 	}
 	if d < withoutChanges {
 		m.changes(&b, level, nodes(j))
@@ -52,7 +52,7 @@ func (m *markdown) changes(b *bytes.Buffer, level string, steps []*node) {
 	for _, n := range steps {
 		if lines := n.changes(); lines != nil {
 			fmt.Fprintf(b, "\n%s %s\n\n%s", level, m.Language.Phrase("Changed by %s", inMarkdown(strings.TrimSpace(n.ID+" "+n.Subject))),
-				fenced("diff", diffText(lines)))
+				fence("diff", diffText(lines)))
 		}
 		m.changes(b, level, n.Calls)
 	}
@@ -81,8 +81,8 @@ func (m *markdown) document(out io.Writer, pieces []*piece, notes []string) erro
 	return join(out, parts...)
 }
 
-// fenced returns a block of code. Its fence is longer than any fence in the text, so that the text can't end it.
-func fenced(language, text string) string {
+// fence returns a block of code. Its fence is longer than any fence in the text, so that the text can't end it.
+func fence(language, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/draw"
 )
 
 const (
@@ -14,6 +15,8 @@ const (
 	diagramMost = 45_000
 	// messageMost limits the characters of an arrow's text.
 	messageMost = 80
+	// noteWidth is the width at which the lines of a note are wrapped.
+	noteWidth = 60
 )
 
 // lanes lists the participants of a diagram from left to right.
@@ -86,6 +89,22 @@ func (d *diagram) roots(j *v1alpha1.Journey) {
 		end = "--x"
 	}
 	d.arrow(door, end, "client", d.answer(j))
+	d.note(j)
+}
+
+// note draws why the request was refused, and what can be done.
+func (d *diagram) note(j *v1alpha1.Journey) {
+	card := d.card(j)
+	if card == nil {
+		return
+	}
+	var lines []string
+	for _, fact := range d.cardLines(card) {
+		for _, line := range draw.Wrap(escape.Line(fact), noteWidth) {
+			lines = append(lines, inMermaid(line))
+		}
+	}
+	d.message("Note over client: "+strings.Join(lines, "<br/>"), "client")
 }
 
 // passed returns the text for n filters that let the request pass.
@@ -122,14 +141,20 @@ func (d *diagram) step(from string, n *node) {
 
 // arrow adds a message.
 func (d *diagram) arrow(from, arrow, to, text string) {
-	message := fmt.Sprintf("%s%s%s: %s", from, arrow, to, inMermaid(text))
-	if d.left > 0 || d.bytes+len(message) > diagramMost {
+	d.message(fmt.Sprintf("%s%s%s: %s", from, arrow, to, inMermaid(text)), from, to)
+}
+
+// message adds a line of the diagram that is about some participants, if there is room.
+func (d *diagram) message(text string, about ...string) {
+	if d.left > 0 || d.bytes+len(text) > diagramMost {
 		d.left++
 		return
 	}
-	d.bytes += len(message)
-	d.used[from], d.used[to] = true, true
-	d.messages = append(d.messages, message)
+	d.bytes += len(text)
+	for _, lane := range about {
+		d.used[lane] = true
+	}
+	d.messages = append(d.messages, text)
 }
 
 // laneOf returns the participant for a layer. A capture may contain layers that this kx does not know.

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
+	"github.com/kx-apiserver/kx/core/refusal"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/diff"
 )
@@ -30,7 +31,8 @@ func pageTemplate(l lang.Language) (*template.Template, error) {
 		"comma":  func() string { return l.Phrase("%s, %s", "", "") },
 		"mark":   func(b byte) string { return string(rune(b)) },
 		"indent": func(depth int) string { return strings.Repeat("  ", depth) },
-	}).Parse(pageHTML)
+		"less":   func(a, b int) int { return max(a-b, 0) },
+	}).Parse(pageHTML + pictureHTML)
 }
 
 // page writes an HTML page.
@@ -41,6 +43,7 @@ type page struct {
 	line     *bytes.Buffer // the last output of capture
 	header   []byte        // the first line of the capture
 	known    map[string]*function
+	walks    int // the number of pictures so far
 }
 
 func newPage(d *Document) (*page, error) {
@@ -85,7 +88,10 @@ type pageJourney struct {
 	Title   string
 	Started string
 	Failed  bool
-	Story   []story.Line
+	Picture *picture
+	Card    *refusal.Card
+	Change  *objectChange
+	Story   []story.Part
 	Passed  []*pageStep
 	Steps   []*pageStep
 	Only    bool
@@ -97,13 +103,16 @@ func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 	if err := p.capture.Write(j); err != nil {
 		return nil, err
 	}
-	made := &piece{capture: bytes.Clone(p.line.Bytes())}
+	line := bytes.Clone(p.line.Bytes())
 	j = p.Language.Journey(j)
 	b := &pageBuilder{page: p, detail: d, added: map[string]*function{}}
 	shown := pageJourney{
 		Journey: j, Title: p.title(j), Started: j.Status.Started.UTC().Format(time.RFC3339Nano),
-		Story:  story.Tell(j, p.Language, p.Others[j.Name]...),
+		Picture: b.picture(j), Card: p.card(j), Story: story.Tell(j, p.Language, p.Others[j.Name]...).Parts,
 		Failed: j.Status.Code >= 400 || j.Status.WatchError != 0, Only: len(p.Journeys) == 1,
+	}
+	if d < withoutChanges {
+		shown.Change = p.change(j)
 	}
 	for _, n := range nodes(j) {
 		if s := b.step(n); n.passed() {
@@ -112,23 +121,11 @@ func (p *page) piece(j *v1alpha1.Journey, d detail) (*piece, error) {
 			shown.Steps = append(shown.Steps, s)
 		}
 	}
-	var err error
-	if made.body, err = p.execute("journey", shown); err != nil {
+	body, err := p.execute("journey", shown)
+	if err != nil {
 		return nil, err
 	}
-	for _, f := range b.order {
-		code, err := p.execute("function", f)
-		if err != nil {
-			return nil, err
-		}
-		made.code = append(made.code, code...)
-	}
-	made.accept = func() {
-		for key, f := range b.added {
-			p.known[key] = f
-		}
-	}
-	return made, nil
+	return b.piece(body, line)
 }
 
 func (p *page) execute(name string, value any) ([]byte, error) {
@@ -143,6 +140,25 @@ type pageBuilder struct {
 	detail detail
 	added  map[string]*function // functions that no earlier journey has
 	order  []*function
+}
+
+// piece adds to the text of a piece the functions that it is the first to have.
+func (b *pageBuilder) piece(body, line []byte) (*piece, error) {
+	made := &piece{body: body, capture: line}
+	for _, f := range b.order {
+		code, err := b.execute("function", f)
+		if err != nil {
+			return nil, err
+		}
+		made.code = append(made.code, code...)
+	}
+	made.accept = func() {
+		b.walks++
+		for key, f := range b.added {
+			b.known[key] = f
+		}
+	}
+	return made, nil
 }
 
 func (b *pageBuilder) step(n *node) *pageStep {
@@ -161,7 +177,7 @@ func (b *pageBuilder) step(n *node) *pageStep {
 
 // code finds the function of a step, and returns the ID of the step's line.
 func (b *pageBuilder) code(s *v1alpha1.Step) (id, missing string) {
-	at := s.Decided()
+	at := s.DecisionPlace()
 	text, err := b.Files(at.File)
 	if err != nil {
 		return "", err.Error()

@@ -81,7 +81,7 @@ const titleMost = 200
 
 // title returns the request and its answer on one line.
 func (d *Document) title(j *v1alpha1.Journey) string {
-	return short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + d.answer(j)
+	return d.side(j) + short(escape.Line(fmt.Sprintf("%s %s", j.Spec.Method, j.Spec.URI)), titleMost) + " — " + d.answer(j)
 }
 
 // answer describes the outcome of the request.
@@ -110,6 +110,9 @@ func short(text string, most int) string {
 
 // heading returns the title of a document.
 func (d *Document) heading(pieces int) string {
+	if d.Both {
+		return d.Language.Phrase("Two requests, and where they part")
+	}
 	if len(d.Journeys) == 1 {
 		return d.title(d.Journeys[0])
 	}

@@ -54,8 +54,8 @@ const (
 // ErrNone is returned if no server answers for a data directory.
 var ErrNone = errors.New("no server runs")
 
-// Running joins the server that owns a data directory. The error is [ErrNone] if no server runs.
-func Running(dir string) (*Place, error) {
+// JoinRunning joins the server that owns a data directory. The error is [ErrNone] if no server runs.
+func JoinRunning(dir string) (*Place, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data directory: %w", err)
 	}
@@ -64,7 +64,7 @@ func Running(dir string) (*Place, error) {
 		return nil, err
 	}
 	p := &Place{Kubeconfig: filepath.Join(dir, "kubeconfig"), users: users}
-	if p.Server, err = answering(dir, p.Kubeconfig); err != nil {
+	if p.Server, err = answeringServer(dir, p.Kubeconfig); err != nil {
 		p.Leave()
 		return nil, err
 	}
@@ -91,8 +91,8 @@ func openUsers(dir string, alone bool) (*os.File, error) {
 	return f, nil
 }
 
-// answering returns the address of the server that owns dir, if it answers.
-func answering(dir, kubeconfig string) (string, error) {
+// answeringServer returns the address of the server that owns dir, if it answers.
+func answeringServer(dir, kubeconfig string) (string, error) {
 	owner, err := identity.ReadOwner(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || err == nil && owner.Address == "":
@@ -123,12 +123,12 @@ func answering(dir, kubeconfig string) (string, error) {
 func Find(ctx context.Context, dir string, say func(string)) (place *Place, code int, err error) {
 	only := os.Getenv(onlyVariable) == dir
 	_ = os.Unsetenv(onlyVariable) // programs that the command starts, such as an editor, must not inherit it
-	place, err = Running(dir)
+	place, err = JoinRunning(dir)
 	if err == nil || !errors.Is(err, ErrNone) {
 		return place, 0, err
 	}
 	if !only {
-		code, err = own(ctx, dir, say)
+		code, err = startOwn(ctx, dir, say)
 		return nil, code, err
 	}
 	place, err = await(ctx, dir)
@@ -145,7 +145,7 @@ func await(ctx context.Context, dir string) (*Place, error) {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the server that was to start over %s does not answer: %w", dir, ctx.Err())
 		}
-		if place, err := Running(dir); err == nil || !errors.Is(err, ErrNone) {
+		if place, err := JoinRunning(dir); err == nil || !errors.Is(err, ErrNone) {
 			return place, err
 		}
 	}
@@ -156,14 +156,14 @@ func await(ctx context.Context, dir string) (*Place, error) {
 func Look(dir string) (*Place, error) {
 	p := &Place{Kubeconfig: filepath.Join(dir, "kubeconfig")}
 	var err error
-	if p.Server, err = answering(dir, p.Kubeconfig); errors.Is(err, ErrNone) {
+	if p.Server, err = answeringServer(dir, p.Kubeconfig); errors.Is(err, ErrNone) {
 		err = fmt.Errorf("no kx runs on %s: start one with kx serve, or say which server to use with --kubeconfig", dir)
 	}
 	return p, err
 }
 
-// Elsewhere reports whether --kubeconfig, or else KUBECONFIG, selects another server than that of dir.
-func Elsewhere(dir, kubeconfig string) bool {
+// SelectsOther reports whether --kubeconfig, or else KUBECONFIG, selects another server than that of dir.
+func SelectsOther(dir, kubeconfig string) bool {
 	if kubeconfig == "" {
 		kubeconfig = os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
 	}

@@ -39,7 +39,7 @@ func TestElsewhere(t *testing.T) {
 		{other, own, true},
 	} {
 		t.Setenv("KUBECONFIG", test.variable)
-		if got := Elsewhere(dir, test.flag); got != test.want {
+		if got := SelectsOther(dir, test.flag); got != test.want {
 			t.Errorf("--kubeconfig %q, KUBECONFIG %q: elsewhere: %v, want %v", test.flag, test.variable, got, test.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestNobodyAnswers(t *testing.T) {
 		if err := os.WriteFile(lock, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if place, err := Running(dir); !errors.Is(err, ErrNone) {
+		if place, err := JoinRunning(dir); !errors.Is(err, ErrNone) {
 			t.Errorf("lock %q: %+v, %v", text, place, err)
 		}
 	}

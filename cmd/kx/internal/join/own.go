@@ -29,9 +29,9 @@ const (
 	pauseMost = time.Second
 )
 
-// own starts a server over dir in this process, and the command in another process. After the last user has left it
-// stops the server, and returns the command's exit code.
-func own(ctx context.Context, dir string, say func(string)) (code int, err error) {
+// startOwn starts a server over dir in this process, and the command in another process. After the last user has left
+// it stops the server, and returns the command's exit code.
+func startOwn(ctx context.Context, dir string, say func(string)) (code int, err error) {
 	o := options.New()
 	o.InitialObjects = false                                   // a server for one command stores only the command's own objects
 	o.Controllers = controller.Selection{controller.Namespace} // the work of other controllers could outlast the command

@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 )
 
-// again reports on a terminal, once in a command, that client-go repeats a request at the server's demand. client-go
-// does so silently, up to ten times.
-type again struct{ said atomic.Bool }
+// retryNotice reports on a terminal, once in a command, that client-go repeats a request at the server's demand.
+// client-go does so silently, up to ten times.
+type retryNotice struct{ said atomic.Bool }
 
 // see inspects an answer, and does not change it.
-func (a *again) see(w *wiring, req *http.Request, res *http.Response) error {
+func (a *retryNotice) see(w *wiring, req *http.Request, res *http.Response) error {
 	after := res.Header.Get("Retry-After")
 	busy := res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusInternalServerError
 	if after == "" || !busy || !render.IsTerminal(w.streams.ErrOut) || a.said.Swap(true) {

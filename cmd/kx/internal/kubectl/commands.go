@@ -212,7 +212,7 @@ func completeConnection(cmd *cobra.Command, f cmdutil.Factory) {
 // adopt adapts a command of kubectl's, and its subcommands, to kx.
 func (w *wiring) adopt(cmd *cobra.Command) {
 	if w.parent == ours {
-		cmd.Short, cmd.Long, cmd.Example = renamed(cmd.Short), renamed(cmd.Long), renamed(cmd.Example)
+		cmd.Short, cmd.Long, cmd.Example = renameProgram(cmd.Short), renameProgram(cmd.Long), renameProgram(cmd.Example)
 	}
 	cmd.SetUsageTemplate(usageTemplate)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -226,9 +226,9 @@ func (w *wiring) adopt(cmd *cobra.Command) {
 	}
 }
 
-// renamed replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at each
-// start of kx, so it is a plain search instead of a regular expression.
-func renamed(text string) string {
+// renameProgram replaces the word kubectl in a help text by kx, but not inside longer names. It runs for all texts at
+// each start of kx, so it is a plain search instead of a regular expression.
+func renameProgram(text string) string {
 	const word = theirs + " "
 	var b strings.Builder
 	for {

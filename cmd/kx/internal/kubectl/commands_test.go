@@ -14,7 +14,7 @@ func TestRenamed(t *testing.T) {
 		"my_kubectl get; kubectl ":          "my_kubectl get; kubectl ",
 		"of kubectl kubectl get (kubectl x": "of kx kx get (kx x",
 	} {
-		if got := renamed(text); got != want {
+		if got := renameProgram(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}

@@ -8,15 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// missing is a requested resource that the server lacks. kubectl's message does not name it. mu guards resource.
-type missing struct {
+// missingResource is a requested resource that the server lacks. kubectl's message does not name it. mu guards
+// resource.
+type missingResource struct {
 	mu       sync.Mutex
 	resource string
 }
 
 // see records a request to an unknown path. Its answer is plain text, while the answer for a missing object is JSON
 // or protobuf.
-func (m *missing) see(req *http.Request, res *http.Response) {
+func (m *missingResource) see(req *http.Request, res *http.Response) {
 	if res.StatusCode != http.StatusNotFound || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		return
 	}
@@ -33,7 +34,7 @@ func (m *missing) see(req *http.Request, res *http.Response) {
 }
 
 // explain names the missing resource after the error of the command.
-func (m *missing) explain(w *wiring) {
+func (m *missingResource) explain(w *wiring) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.resource != "" {

@@ -133,7 +133,9 @@ func (f *traceFlag) show(w *wiring) {
 	}
 	shown := f.shown(fetched)
 	for i, j := range shown {
-		f.print(w, i == 0, j)
+		if err := f.print(ctx, s, w, i == 0, j); err != nil {
+			failed = err.Error()
+		}
 	}
 	if failed != "" {
 		w.say(failed)
@@ -164,9 +166,11 @@ func (f *traceFlag) shown(all []*v1alpha1.Journey) []*v1alpha1.Journey {
 	return own
 }
 
-func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
+// print shows a journey. A tree also names the requests over which this one was refused: an error says that they can't
+// be fetched, and the tree is without them.
+func (f *traceFlag) print(ctx context.Context, s *session.Session, w *wiring, first bool, j *v1alpha1.Journey) error {
 	out := w.streams.ErrOut
-	paint := journey.PaintFor(out).In(lang.FromEnvironment(os.Getenv))
+	paint := journey.PaintFor(out).WithLanguage(lang.FromEnvironment(os.Getenv))
 	switch f.form {
 	case traceJSON:
 		_ = render.JSONLine(out, j)
@@ -176,6 +180,11 @@ func (f *traceFlag) print(w *wiring, first bool, j *v1alpha1.Journey) {
 		if !first {
 			fmt.Fprintln(out)
 		}
-		journey.Tree(out, j, paint)
+		others, err := s.Related(ctx, j)
+		journey.Tree(out, j, others, paint)
+		if err != nil {
+			return fmt.Errorf("fetch the requests over which %s was refused: %w", j.Name, err)
+		}
 	}
+	return nil
 }

@@ -12,15 +12,15 @@ import (
 	"k8s.io/kubectl/pkg/validation"
 )
 
-// knowing is the factory for the server of a data directory. That server is a kx, which validates fields. kubectl's
+// kxFactory is the factory for the server of a data directory. That server is a kx, which validates fields. kubectl's
 // code would download and parse the OpenAPI of each object's version to learn that.
-type knowing struct {
+type kxFactory struct {
 	cmdutil.Factory
 	wiring *wiring
 }
 
 // Validator leaves the validation to the server, except for kinds that kubectl must validate.
-func (k knowing) Validator(directive string) (validation.Schema, error) {
+func (k kxFactory) Validator(directive string) (validation.Schema, error) {
 	found, err := k.ToDiscoveryClient()
 	if err != nil {
 		return nil, err

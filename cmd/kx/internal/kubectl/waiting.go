@@ -25,9 +25,9 @@ const (
 	givesUpAfter = 2
 )
 
-// waiting reports on a terminal that a command waits, and for what. Without a terminal it is silent and never gives
+// waitNotice reports on a terminal that a command waits, and for what. Without a terminal it is silent and never gives
 // up, like kubectl: a script may still get its answer later.
-type waiting struct {
+type waitNotice struct {
 	line sync.Mutex // held by the request that reports its wait
 }
 

@@ -51,9 +51,9 @@ type wiring struct {
 	trace            traceFlag
 	at               atFlag
 	conflicts        conflictsFlag
-	waiting          waiting
-	again            again
-	missing          missing
+	waiting          waitNotice
+	again            retryNotice
+	missing          missingResource
 
 	find      sync.Once
 	place     *join.Place // nil for a server elsewhere
@@ -89,13 +89,13 @@ func (w *wiring) factory(flags *pflag.FlagSet) cmdutil.Factory {
 		"Treat warnings received from the server as errors and exit with a non-zero exit code")
 	matching := cmdutil.NewMatchVersionFlags(w)
 	matching.AddFlags(flags)
-	return knowing{cmdutil.NewFactory(matching), w}
+	return kxFactory{cmdutil.NewFactory(matching), w}
 }
 
 // prepare finds the server at the command's first use of it.
 func (w *wiring) prepare() error {
 	w.find.Do(func() {
-		if w.parent == theirs || *w.flags.APIServer != "" || join.Elsewhere(w.dataDir, *w.flags.KubeConfig) {
+		if w.parent == theirs || *w.flags.APIServer != "" || join.SelectsOther(w.dataDir, *w.flags.KubeConfig) {
 			return
 		}
 		code := 0

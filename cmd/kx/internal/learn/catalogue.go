@@ -31,7 +31,7 @@ func Catalogue(language lang.Language) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := server.Reasons().Known
+	known := server.Reasons().Names
 	entries := make([]Entry, len(files))
 	for i, file := range files {
 		data, err := fs.ReadFile(docs.Files, file)
@@ -50,7 +50,7 @@ func Catalogue(language lang.Language) ([]Entry, error) {
 
 // Find returns the lesson with a number or ID, or reads a file.
 func Find(entries []Entry, name string) (Entry, error) {
-	if IsFile(name) {
+	if isFile(name) {
 		return read(name)
 	}
 	number, _ := strconv.Atoi(name) // 0 for a name
@@ -62,8 +62,8 @@ func Find(entries []Entry, name string) (Entry, error) {
 	return Entry{}, fmt.Errorf("there is no lesson %q: kx learn lists them; a file is named with its path, such as ./my.md", name)
 }
 
-// IsFile reports whether an argument names a file, and not one of kx's lessons.
-func IsFile(name string) bool {
+// isFile reports whether an argument names a file, and not one of kx's lessons.
+func isFile(name string) bool {
 	return strings.HasSuffix(name, ".md") || strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator)
 }
 
@@ -72,7 +72,7 @@ func read(file string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read the lesson: %w", err)
 	}
-	l, err := lesson.Parse(file, data, server.Reasons().Known)
+	l, err := lesson.Parse(file, data, server.Reasons().Names)
 	if err != nil {
 		return Entry{}, err
 	}

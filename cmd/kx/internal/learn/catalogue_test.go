@@ -183,7 +183,7 @@ func inLanguage(parts []lesson.Part) []string {
 			shared = append(shared, "stop "+p.Of)
 		case lesson.Server:
 			shared = append(shared, fmt.Sprintf("server %q", p.Flags))
-		case lesson.Read:
+		case lesson.Reading:
 			shared = append(shared, fmt.Sprintf("read %s %q", p.Of, p.Steps))
 		case lesson.Starter:
 			shared = append(shared, "starter "+p.ID+"\n"+p.Script)

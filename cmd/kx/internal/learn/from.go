@@ -218,8 +218,8 @@ type question struct {
 	right   int // from 1
 }
 
-// asked returns a question for each chosen step that calls the next one.
-func (d *draft) asked() (all []question) {
+// questionList returns a question for each chosen step that calls the next one.
+func (d *draft) questionList() (all []question) {
 	for i := 1; i < len(d.steps); i++ {
 		caller, called := d.steps[i-1], d.steps[i]
 		if at := int(called.Parent); at < 0 || at >= len(d.journey.Status.Steps) || &d.journey.Status.Steps[at] != caller {
@@ -249,7 +249,7 @@ func (d *draft) wrong(right *v1alpha1.Step) (titles []string) {
 }
 
 func (d *draft) questions() {
-	for _, q := range d.asked() {
+	for _, q := range d.questionList() {
 		lines := []string{fmt.Sprintf("%s runs. What does it call?", q.step)}
 		for i, answer := range q.answers {
 			lines = append(lines, fmt.Sprintf("%d. %s", i+1, answer))
@@ -288,7 +288,7 @@ func (d *draft) expectations() {
 		}
 	}
 	d.block("expect of=ask", strings.Join(first, "\n"))
-	for _, q := range d.asked() {
+	for _, q := range d.questionList() {
 		called := d.steps[slices.IndexFunc(d.steps, func(s *v1alpha1.Step) bool { return s.ID == q.step })+1]
 		d.block("expect of=ask reveal="+q.id, "1 "+d.term()+" ("+q.step+" -> "+called.ID+")")
 	}

@@ -24,7 +24,7 @@ func TestFromAStranger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := lesson.Parse("my.md", []byte(text), server.Reasons().Known)
+		l, err := lesson.Parse("my.md", []byte(text), server.Reasons().Names)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

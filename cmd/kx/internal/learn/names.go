@@ -13,8 +13,8 @@ import (
 	"github.com/kx-apiserver/kx/server"
 )
 
-// Known answers which names the texts of lessons may use.
-type Known struct {
+// KnownNames answers which names the texts of lessons may use.
+type KnownNames struct {
 	// Flag reports whether a command has a flag of that name, without its dashes.
 	Flag func(name string) bool
 }
@@ -31,7 +31,7 @@ var (
 )
 
 // unknown returns the names in a lesson's texts that do not exist: steps, flags, functions and links.
-func unknown(e Entry, known Known) []string {
+func unknown(e Entry, known KnownNames) []string {
 	var problems []string
 	own := ownWords(e.Lesson)
 	for _, p := range e.Parts {
@@ -61,7 +61,7 @@ func unknown(e Entry, known Known) []string {
 
 // unknownName explains why the name in a piece of code does not exist. It returns "" for a known name, and for code
 // without a name of kx.
-func unknownName(code string, known Known, own map[string]bool) string {
+func unknownName(code string, known KnownNames, own map[string]bool) string {
 	for _, m := range flagIn.FindAllStringSubmatch(code, -1) {
 		if !known.Flag(m[1]) {
 			return fmt.Sprintf("no command has the flag --%s", m[1])

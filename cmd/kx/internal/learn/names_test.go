@@ -9,7 +9,7 @@ import (
 
 // TestUnknown: what a text names must be there.
 func TestUnknown(t *testing.T) {
-	known := Known{Flag: func(name string) bool { return name == "trace" }}
+	known := KnownNames{Flag: func(name string) bool { return name == "trace" }}
 	for _, c := range []struct {
 		text string
 		bad  bool

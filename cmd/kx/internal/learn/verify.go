@@ -20,7 +20,7 @@ type Verifier struct {
 	// Binary is the program that the commands run as kx. Env is added to their environment.
 	Binary string
 	Env    []string
-	Known  Known
+	Known  KnownNames
 	// Shown (optional) is called with the journey that a block of the lesson opens.
 	Shown func(lesson.Show, *v1alpha1.Journey)
 }
@@ -122,8 +122,8 @@ func (v *Verifier) play(ctx context.Context, report *Report, mutation *lesson.Mu
 	return nil
 }
 
-// shown removes the chains that a run or task has shown from the claims.
-func (r *run) shown(ctx context.Context, of string) error {
+// dropShown removes the chains that a run or task has shown from the claims.
+func (r *run) dropShown(ctx context.Context, of string) error {
 	for name, c := range r.claims {
 		found, err := r.Shows(ctx, of, c.filter())
 		if err != nil {
@@ -142,7 +142,7 @@ func (r *run) at(part lesson.Part, format string, values ...any) error {
 }
 
 func (r *run) part(ctx context.Context, i int) error {
-	if lacks := r.Lacks(lesson.About(r.report.Entry.Parts[i])); lacks != "" {
+	if lacks := r.Lacks(lesson.RunOf(r.report.Entry.Parts[i])); lacks != "" {
 		r.report.LeftOut = lacks
 		return nil
 	}
@@ -159,7 +159,7 @@ func (r *run) part(ctx context.Context, i int) error {
 		return r.expect(ctx, part)
 	case lesson.Show:
 		return r.show(ctx, part)
-	case lesson.Read:
+	case lesson.Reading:
 		return r.read(ctx, part)
 	case lesson.Starter:
 		return r.starter(ctx, part)
@@ -214,7 +214,7 @@ func (r *run) expect(ctx context.Context, part lesson.Expect) error {
 	if err != nil {
 		return r.at(part, "expect of %s: %w", part.Of, err)
 	}
-	if err := r.shown(ctx, part.Of); err != nil {
+	if err := r.dropShown(ctx, part.Of); err != nil {
 		return err
 	}
 	if r.mutation != nil {
@@ -268,7 +268,7 @@ func (r *run) show(ctx context.Context, part lesson.Show) error {
 	return nil
 }
 
-func (r *run) read(ctx context.Context, part lesson.Read) error {
+func (r *run) read(ctx context.Context, part lesson.Reading) error {
 	for _, step := range part.Steps {
 		if _, ok := steps.Lookup(step); !ok {
 			return r.at(part, "read of %s: there is no step %s", part.Of, step)

@@ -11,6 +11,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/control"
+	"github.com/kx-apiserver/kx/tui/diff"
+	"github.com/kx-apiserver/kx/tui/send/again"
 )
 
 // command is a command of the line reader.
@@ -28,8 +30,13 @@ func commands() []command {
 		{"next", "", "the next sentence; an empty line does the same", (*linear).next},
 		{"back", "", "the sentence before", (*linear).back},
 		{"go", "NUMBER", "the sentence of that number", (*linear).goTo},
-		{"story", "ID", "all sentences at once", (*linear).story},
-		{"walk", "ID", "the request's way through the layers in a few stops, as the picture has it", (*linear).walk},
+		{"unfold", "", "the steps that the last sentence stands for, a sentence each; unfold all: of the whole request", fold(true)},
+		{"fold", "", "one sentence again for what was unfolded; fold all does it for the whole request", fold(false)},
+		{"story", "ID", "all sentences at once", (*linear).whole},
+		{"walk", "ID OTHER", "the request's way through the layers in a few stops, as the picture has it; with another request, both " +
+			"ways beside each other, and where they part", (*linear).walk},
+		{"ways", "NUMBER", "the ways that the open request could have gone instead; with a number it is sent that way, and both are walked",
+			(*linear).ways},
 		{"steps", "ID", "the steps as a tree, with what each changed in the object", (*linear).steps},
 		{"code", "", "the code of the step that the last sentence told of, and what it is called upstream", (*linear).code},
 		{"resume", "", "tell of new requests again", (*linear).resume},
@@ -52,7 +59,7 @@ func (l *linear) help(string) error {
 }
 
 func (l *linear) narrow(text string) error {
-	if _, err := filter.Parse(text, l.Session.Known); err != nil {
+	if _, err := filter.Parse(text, l.Session.Names); err != nil {
 		return err
 	}
 	l.Session.Follow(text)
@@ -111,7 +118,36 @@ func (l *linear) goTo(number string) error {
 	return nil
 }
 
-func (l *linear) story(id string) error {
+// fold returns the command that unfolds the part of the last sentence, or folds it, or does so with all parts.
+func fold(unfolded bool) func(l *linear, which string) error {
+	return func(l *linear, which string) error {
+		if err := l.need(); err != nil {
+			return err
+		}
+		at := l.lines[max(l.at, 0)]
+		if which == "all" {
+			l.story.UnfoldAll(unfolded)
+			l.lines = l.story.Lines()
+			l.at = l.story.Reveal(at.Step)
+			l.say("The story has %d sentences now.", len(l.lines))
+			return nil
+		}
+		if !l.story.Unfold(at.Part, unfolded) {
+			return errors.New(l.Language.Text(map[bool]string{
+				true: "nothing is folded at the last sentence", false: "nothing is unfolded at the last sentence"}[unfolded]))
+		}
+		l.lines = l.story.Lines()
+		for i, line := range l.lines {
+			if line.Part == at.Part {
+				l.at = i
+				l.sentence()
+			}
+		}
+		return nil
+	}
+}
+
+func (l *linear) whole(id string) error {
 	if err := l.reopen(id); err != nil {
 		return err
 	}
@@ -121,15 +157,19 @@ func (l *linear) story(id string) error {
 	return nil
 }
 
-func (l *linear) walk(id string) error {
+func (l *linear) walk(ids string) error {
+	id, other, two := strings.Cut(ids, " ")
 	if err := l.reopen(id); err != nil {
 		return err
 	}
-	others, err := l.Session.Related(l.ctx, l.open)
+	if two {
+		return l.walkBoth(other)
+	}
+	walk, err := l.walkOpen()
 	if err != nil {
 		return err
 	}
-	stops := story.WalkOf(l.open, l.Language, others...).Stops
+	stops := walk.Stops
 	for i, s := range stops {
 		fmt.Fprintf(l.out, "%d/%d %s: %s\n", i+1, len(stops), s.Box.Name(l.Language), s.Text)
 		for _, known := range []struct{ name, text string }{
@@ -142,6 +182,63 @@ func (l *linear) walk(id string) error {
 		}
 	}
 	return nil
+}
+
+// walkOpen returns the walk of the open request.
+func (l *linear) walkOpen() (*story.Walk, error) {
+	others, err := l.Session.Related(l.ctx, l.open)
+	if err != nil {
+		return nil, err
+	}
+	return story.WalkOf(l.open, l.Language, others...), nil
+}
+
+// walkBoth opens another request, and walks it beside the one that was open.
+func (l *linear) walkBoth(other string) error {
+	a, err := l.walkOpen()
+	if err != nil {
+		return err
+	}
+	if err := l.read(strings.TrimSpace(other)); err != nil {
+		return err
+	}
+	b, err := l.walkOpen()
+	if err != nil {
+		return err
+	}
+	for _, line := range diff.ForkOf(a, b, l.Language).Tell() {
+		fmt.Fprintln(l.out, line)
+	}
+	return nil
+}
+
+// ways lists the other ways of the open request, or sends it one of them.
+func (l *linear) ways(number string) error {
+	if err := l.need(); err != nil {
+		return err
+	}
+	all, why := again.Variants(l.open)
+	if len(all) == 0 {
+		return errors.New(l.Language.Text(why))
+	}
+	if number == "" {
+		for i, v := range all {
+			fmt.Fprintf(l.out, "%d %s: %s\n", i+1, v.Box.Name(l.Language), l.Language.Text(v.Name))
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil || n < 1 || n > len(all):
+		return errors.New(l.Language.Phrase("the ways have the numbers 1 to %d", len(all)))
+	case l.API == nil:
+		return errors.New(l.Language.Text("saved requests can't be sent: there is no server"))
+	}
+	j, err := all[n-1].Send(l.ctx, l.API)
+	if err != nil {
+		return err
+	}
+	return l.walkBoth(j.Name)
 }
 
 // reopen opens the named request. Without a name it opens one only if none is open.
@@ -169,7 +266,7 @@ func (l *linear) code(string) error {
 	if s == nil {
 		return errors.New(l.Language.Phrase("the last sentence told of no step"))
 	}
-	at := s.Decided()
+	at := s.DecisionPlace()
 	l.say("%s, in %s, line %d.", at.Function, at.File, at.Line)
 	l.say("Upstream: %s, in %s of %s.", s.Upstream, s.UpstreamFile, s.UpstreamRelease)
 	text, err := l.Files(at.File)

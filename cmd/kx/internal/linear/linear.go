@@ -12,6 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/lang"
 	"github.com/kx-apiserver/kx/core/story"
+	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/control"
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/session"
@@ -27,6 +28,8 @@ type Options struct {
 	Changed <-chan struct{}
 	// Control holds requests. It is nil without a server.
 	Control *control.Control
+	// API sends requests other ways. It is nil without a server.
+	API *api.Client
 	// Host is the server's address. It is empty for saved requests.
 	Host     string
 	Language lang.Language
@@ -48,15 +51,16 @@ type linear struct {
 	phase  session.State
 
 	open  *v1alpha1.Journey
-	lines []story.Line
-	at    int // the line of the story that was written last
+	story *story.Story
+	lines []story.Line // of the story, as it is folded
+	at    int          // the line that was written last
 }
 
 // Run reads commands until the input ends, or until the user quits.
 func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &linear{Options: o, ctx: ctx, out: out, paint: journey.Plain.In(o.Language), ring: session.NewRing(Capacity),
+	l := &linear{Options: o, ctx: ctx, out: out, paint: journey.Plain.WithLanguage(o.Language), ring: session.NewRing(Capacity),
 		told: map[string]string{}}
 	typed := make(chan string)
 	failed := make(chan error, 1)
@@ -189,7 +193,8 @@ func (l *linear) read(id string) error {
 	if err != nil {
 		return err
 	}
-	l.open, l.lines, l.at = j, story.Tell(j, l.Language, others...), -1
+	l.open, l.story, l.at = j, story.Tell(j, l.Language, others...), -1
+	l.lines = l.story.Lines()
 	l.quiet = true
 	return nil
 }
@@ -225,7 +230,7 @@ func (l *linear) sentence() {
 
 // list writes the kept requests that match a filter.
 func (l *linear) list(text string) error {
-	if _, err := filter.Parse(text, l.Session.Known); err != nil {
+	if _, err := filter.Parse(text, l.Session.Names); err != nil {
 		return err
 	}
 	rows, err := l.Session.Rows(l.ctx, text)

@@ -51,7 +51,7 @@ var former = []string{
 // Objects creates objects, and calls tell with each result.
 func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Restoration) error) error {
 	now := map[types.UID]types.UID{}
-	for _, obj := range ordered(objects) {
+	for _, obj := range sortOwners(objects) {
 		result := Restoration{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 		old := obj.GetUID()
 		live, err := t.create(ctx, obj, now, &result)
@@ -70,8 +70,8 @@ func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstruct
 // first lists the kinds that other objects need.
 var first = []string{"Namespace", "CustomResourceDefinition"}
 
-// ordered sorts owners before their dependents.
-func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+// sortOwners sorts owners before their dependents.
+func sortOwners(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	byUID := map[types.UID]*unstructured.Unstructured{}
 	for _, obj := range objects {
 		byUID[obj.GetUID()] = obj

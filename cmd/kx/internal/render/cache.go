@@ -51,10 +51,10 @@ func fields(out io.Writer, fields ...string) error {
 // Cache writes a cache and its watches.
 func Cache(out io.Writer, format Format, cache *v1alpha1.Cache) error {
 	if format != Table {
-		return One(out, format, cache)
+		return WriteOne(out, format, cache)
 	}
 	s := &cache.Status
-	state := fmt.Sprintf("%s for %s", s.State, ago(s.Since.Time))
+	state := fmt.Sprintf("%s for %s", s.State, agoText(s.Since.Time))
 	if s.Error != "" {
 		state += ": " + s.Error
 	}
@@ -69,7 +69,7 @@ func Cache(out io.Writer, format Format, cache *v1alpha1.Cache) error {
 	}
 	history := fmt.Sprintf("%s events after revision %d, %s", Count(s.History.Events), s.History.After, Bytes(s.History.Bytes))
 	if s.History.Oldest != nil {
-		history += ", the oldest " + ago(s.History.Oldest.Time) + " ago"
+		history += ", the oldest " + agoText(s.History.Oldest.Time) + " ago"
 	}
 	err := fields(out,
 		"Name", cache.Name,
@@ -90,7 +90,7 @@ func Cache(out io.Writer, format Format, cache *v1alpha1.Cache) error {
 	return All(out, Table, watches, s.Watchers...)
 }
 
-func ago(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
+func agoText(t time.Time) string { return duration.HumanDuration(time.Since(t)) }
 
 var watches = columns("WATCH  JOURNEY  USER  KEY  SINCE  SELECTORS  FROM  AT  SENT  QUEUE  BOOKMARK", func(w v1alpha1.CacheWatcher) []any {
 	queue, bookmark := fmt.Sprintf("%d/%d", w.Queued, w.Buffer), "-"
@@ -100,7 +100,7 @@ var watches = columns("WATCH  JOURNEY  USER  KEY  SINCE  SELECTORS  FROM  AT  SE
 	if w.LastBookmark != 0 {
 		bookmark = fmt.Sprint(w.LastBookmark)
 	}
-	return []any{w.ID, w.Journey, w.User, w.Key, ago(w.Since.Time), strings.Trim(w.LabelSelector+" "+w.FieldSelector, " "),
+	return []any{w.ID, w.Journey, w.User, w.Key, agoText(w.Since.Time), strings.Trim(w.LabelSelector+" "+w.FieldSelector, " "),
 		w.From, w.At, w.Sent, queue, bookmark}
 })
 
@@ -108,7 +108,7 @@ var watches = columns("WATCH  JOURNEY  USER  KEY  SINCE  SELECTORS  FROM  AT  SE
 // difference.
 func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) error {
 	if format != Table {
-		return One(out, format, both)
+		return WriteOne(out, format, both)
 	}
 	s := &both.Status
 	err := fields(out,
@@ -129,7 +129,7 @@ func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) err
 		if err != nil {
 			return err
 		}
-		return Diff(out, cached, stored, colored)
+		return writeDiff(out, cached, stored, colored)
 	}
 	var object any
 	d := json.NewDecoder(bytes.NewReader(stored))
@@ -137,7 +137,7 @@ func CachedObject(out io.Writer, format Format, both *v1alpha1.CachedObject) err
 	if err := d.Decode(&object); err != nil {
 		return err
 	}
-	return One(out, YAML, object)
+	return WriteOne(out, YAML, object)
 }
 
 func inWords(state *v1alpha1.ObjectState) string {

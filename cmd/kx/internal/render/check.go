@@ -37,7 +37,7 @@ type CheckOptions struct {
 func NewCheck(out io.Writer, format Format, o CheckOptions) Check {
 	switch format {
 	case JSON:
-		return &checkJSON{newSections(out, JSON)}
+		return &checkJSON{sections: newSections(out, JSON)}
 	case JUnit:
 		return &checkJUnit{out: out}
 	case SARIF:
@@ -68,45 +68,50 @@ func template(r *check.Result) string {
 }
 
 // outcomes are the words for the levels of findings.
-var outcomes = map[check.Level]string{check.Refusal: "refused", check.Warning: "warning", check.Failure: "not checked"}
+var outcomes = map[check.Level]string{check.Refusal: "refused", check.Warning: "warning", check.Failure: "not checked",
+	check.Mismatch: "not as expected"}
 
 // Result implements Check.
 func (c *checkText) Result(r *check.Result) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if err := c.line("%s: %s: %s: %s", f.Position, r.Object, outcomes[f.Level], sentence(r, f)); err != nil {
+		if err := c.line("%s: %s: %s: %s", f.Position, r.Subject(), outcomes[f.Level], sentence(r, f)); err != nil {
 			return err
 		}
 	}
 	switch {
+	case r.Written != "":
+		return c.writeAccepted(r, "written: "+r.Written)
+	case r.Outcome == check.Met && c.All:
+		return c.writeAccepted(r, "as expected")
 	case r.Updated != "" && r.Outcome == check.Accepted && (c.All || !r.There):
-		return c.accepted(r, "updated, as the object is there already: "+r.Updated)
+		return c.writeAccepted(r, "updated, as the object is there already: "+r.Updated)
 	case r.Changes != nil && c.Changes:
-		return c.accepted(r, "changed")
-	case len(r.Findings) == 0 && c.All:
-		return c.accepted(r, "accepted")
+		return c.writeAccepted(r, "changed")
+	case r.Outcome == check.Accepted && len(r.Findings) == 0 && c.All:
+		return c.writeAccepted(r, "accepted")
 	}
 	return nil
 }
 
-// accepted writes a line about a document that is accepted, and its changes.
-func (c *checkText) accepted(r *check.Result, how string) error {
-	if err := c.line("%s: %s: %s%s", r.Position, r.Object, how, template(r)); err != nil || r.Changes == nil || !c.Changes {
+// writeAccepted writes a line about a document that is accepted, and its changes.
+func (c *checkText) writeAccepted(r *check.Result, how string) error {
+	if err := c.line("%s: %s: %s%s", r.Position, r.Subject(), how, template(r)); err != nil || r.Changes == nil || !c.Changes {
 		return err
 	}
-	before, err := masked(r.Changes.Before)
+	before, err := maskedJSON(r.Changes.Before)
 	if err != nil {
 		return err
 	}
-	after, err := masked(r.Changes.After)
+	after, err := maskedJSON(r.Changes.After)
 	if err != nil {
 		return err
 	}
-	return Diff(c.out, before, after, c.Colored)
+	return writeDiff(c.out, before, after, c.Colored)
 }
 
-// masked returns an object as JSON, without what is secret.
-func masked(object any) ([]byte, error) {
+// maskedJSON returns an object as JSON, without what is secret.
+func maskedJSON(object any) ([]byte, error) {
 	data, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
@@ -119,18 +124,24 @@ func (c *checkText) line(format string, args ...any) error {
 	return err
 }
 
-// notes are the lists of a summary, with what they are called.
-func notes(s *check.Summary) []struct {
+// noteList is a list of a summary, with what it is called.
+type noteList struct {
 	name string
 	all  []check.Note
-} {
-	return []struct {
-		name string
-		all  []check.Note
-	}{
+}
+
+// notes are the lists of a summary.
+func notes(s *check.Summary) []noteList {
+	all := []noteList{
 		{"assumed, as documents refer to it", s.Assumed}, {"not asked", s.NotAsked}, {"not in the set", s.Missing},
 		{"there, but not in the check", s.NotTaken}, {"left out", s.LeftOut},
 	}
+	for i := range s.Expressions {
+		if e := &s.Expressions[i]; e.Missing() != "" {
+			all = append(all, noteList{e.Missing(), []check.Note{{Position: e.Position, Text: e.String()}}})
+		}
+	}
+	return all
 }
 
 // Summary implements Check.
@@ -142,24 +153,40 @@ func (c *checkText) Summary(s *check.Summary) error {
 			}
 		}
 	}
-	return c.line("%s", counts(s))
+	_, err := fmt.Fprintln(c.out, counts(s))
+	return err
 }
 
-// counts is the last line of a check.
+// counts are the last lines of a check.
 func counts(s *check.Summary) string {
-	return fmt.Sprintf("documents: %d; accepted: %d; of these updated: %d; refused: %d; not checked: %d; warnings: %d",
+	text := fmt.Sprintf("documents: %d; accepted: %d; of these updated: %d; refused: %d; not checked: %d; warnings: %d",
 		s.Documents, s.Accepted, s.Updated, s.Refused, s.Unchecked, s.Warnings)
+	if s.Rows == 0 {
+		return text
+	}
+	covered := 0
+	for i := range s.Expressions {
+		if s.Expressions[i].Missing() == "" {
+			covered++
+		}
+	}
+	return text + fmt.Sprintf("\nrows: %d; not as expected: %d; written: %d; expressions: %d; covered: %d",
+		s.Rows, s.Unmet, s.Written, len(s.Expressions), covered)
 }
 
 // checkJSON writes one document.
-type checkJSON struct{ sections *sections }
+type checkJSON struct {
+	sections *sections
+	// rows is true when the documents are over.
+	rows bool
+}
 
 // Result implements Check.
 func (c *checkJSON) Result(r *check.Result) error {
 	if r.Changes != nil {
 		var both [2]any
 		for i, object := range []any{r.Changes.Before, r.Changes.After} {
-			data, err := masked(object)
+			data, err := maskedJSON(object)
 			if err != nil {
 				return err
 			}
@@ -169,18 +196,31 @@ func (c *checkJSON) Result(r *check.Result) error {
 		changed.Changes = &check.Changes{Before: both[0], After: both[1]}
 		r = &changed
 	}
-	return c.sections.Row("documents", r)
+	if r.Row != "" && !c.rows {
+		c.rows = true
+		if err := c.sections.endRows("documents"); err != nil {
+			return err
+		}
+	}
+	return c.sections.row(c.list(), r)
 }
 
 // Summary implements Check.
 func (c *checkJSON) Summary(s *check.Summary) error {
-	if err := c.sections.EndRows("documents"); err != nil {
+	if err := c.sections.endRows(c.list()); err != nil {
 		return err
 	}
 	if err := c.sections.Value("summary", s); err != nil {
 		return err
 	}
 	return c.sections.Close()
+}
+
+func (c *checkJSON) list() string {
+	if c.rows {
+		return "rows"
+	}
+	return "documents"
 }
 
 // checkGitHub writes commands of a workflow, which GitHub shows at the lines of the files.
@@ -205,7 +245,7 @@ func (c *checkGitHub) Result(r *check.Result) error {
 		if f.Level == check.Warning {
 			name = "warning"
 		}
-		if err := c.command(name, f.Position, r.Object.String()+": "+outcomes[f.Level], sentence(r, f)); err != nil {
+		if err := c.command(name, f.Position, r.Subject()+": "+outcomes[f.Level], sentence(r, f)); err != nil {
 			return err
 		}
 	}

@@ -35,8 +35,9 @@ type junitSuite struct {
 type junitCase struct {
 	Class    string         `xml:"classname,attr"`
 	Name     string         `xml:"name,attr"`
-	File     string         `xml:"file,attr"`
-	Line     int            `xml:"line,attr"`
+	File     string         `xml:"file,attr,omitempty"`
+	Line     int            `xml:"line,attr,omitempty"`
+	Seconds  float64        `xml:"time,attr,omitempty"`
 	Failures []junitFailure `xml:"failure"`
 	Errors   []junitFailure `xml:"error"`
 	Out      string         `xml:"system-out,omitempty"`
@@ -50,13 +51,13 @@ type junitFailure struct {
 
 // Result implements Check.
 func (c *checkJUnit) Result(r *check.Result) error {
-	made := junitCase{Class: r.File, Name: escape.Line(r.Object.String()), File: r.File, Line: r.Line}
+	made := junitCase{Class: r.File, Name: escape.Line(r.Subject()), File: r.File, Line: r.Line}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		text := escape.Line(sentence(r, f))
 		failure := junitFailure{Message: text, Type: string(f.Level), Text: fmt.Sprintf("%s: %s", f.Position, text)}
 		switch f.Level {
-		case check.Refusal:
+		case check.Refusal, check.Mismatch:
 			made.Failures = append(made.Failures, failure)
 		case check.Failure:
 			made.Errors = append(made.Errors, failure)
@@ -70,18 +71,13 @@ func (c *checkJUnit) Result(r *check.Result) error {
 
 // Summary implements Check.
 func (c *checkJUnit) Summary(s *check.Summary) error {
-	suite := junitSuite{Name: "kx check", Tests: s.Documents, Failures: s.Refused, Errors: s.Unchecked, Cases: c.cases}
+	suite := junitSuite{Name: "kx check", Tests: s.Documents + s.Rows, Failures: s.Refused + s.Unmet, Errors: s.Unchecked, Cases: c.cases}
 	for _, list := range notes(s) {
 		for _, note := range list.all {
 			suite.Out += fmt.Sprintf("%s: %s: %s\n", note.Position, list.name, escape.Line(note.Text))
 		}
 	}
-	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{suite}}, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.out, "%s%s\n", xml.Header, data)
-	return err
+	return writeJUnit(c.out, suite)
 }
 
 // checkSARIF writes a log in the Static Analysis Results Interchange Format.
@@ -148,6 +144,7 @@ var sarifRules = []sarifRule{
 	{string(check.Refusal), sarifText{"The API server refuses the object."}},
 	{string(check.Warning), sarifText{"The API server warns of the object."}},
 	{string(check.Failure), sarifText{"The API server could not be asked about the object."}},
+	{string(check.Mismatch), sarifText{"The API server answers a row otherwise than it expects."}},
 	{"note", sarifText{"The set refers to something that is not in it or was not called."}},
 }
 
@@ -167,7 +164,7 @@ func (c *checkSARIF) Result(r *check.Result) error {
 		if f.Level == check.Warning {
 			level = "warning"
 		}
-		c.add(string(f.Level), level, r.Object.String()+": "+outcomes[f.Level]+": "+sentence(r, f), f.Position)
+		c.add(string(f.Level), level, r.Subject()+": "+outcomes[f.Level]+": "+sentence(r, f), f.Position)
 	}
 	return nil
 }
@@ -184,5 +181,5 @@ func (c *checkSARIF) Summary(s *check.Summary) error {
 		run.Results = []sarifResult{} // null would say that nothing was looked for
 	}
 	run.Tool.Driver = sarifDriver{Name: "kx check", Version: version.Release, Rules: sarifRules}
-	return One(c.out, JSON, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return WriteOne(c.out, JSON, sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }

@@ -206,7 +206,7 @@ var Changes = columns("REVISION  OPERATION  TIME  BYTES  WRITTEN BY", func(c adm
 	if c.Error != "" {
 		by = c.Error
 	}
-	return []any{c.Revision, c.Operation, when(c.Time), Bytes(c.Bytes), by}
+	return []any{c.Revision, c.Operation, timeText(c.Time), Bytes(c.Bytes), by}
 })
 
 // authors names the writers of a change.
@@ -225,7 +225,7 @@ func authors(c admin.Change) string {
 	return dash(strings.Join(names, ", "))
 }
 
-func when(t time.Time) string {
+func timeText(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -254,7 +254,7 @@ var Events = Columns[Event]{
 
 // History writes a change and its difference to the object before, and returns the object for the next call.
 func History(out io.Writer, c admin.Change, before []byte, colored bool) (after []byte, err error) {
-	fmt.Fprintf(out, "revision %d  %s  %s  %s  %s\n", c.Revision, c.Operation, when(c.Time), Bytes(c.Bytes), escape.Line(authors(c)))
+	fmt.Fprintf(out, "revision %d  %s  %s  %s  %s\n", c.Revision, c.Operation, timeText(c.Time), Bytes(c.Bytes), escape.Line(authors(c)))
 	if c.Error != "" {
 		_, err := fmt.Fprintf(out, "  %s\n\n", escape.Text(c.Error))
 		return before, err
@@ -264,7 +264,7 @@ func History(out io.Writer, c admin.Change, before []byte, colored bool) (after 
 			return nil, err
 		}
 	}
-	if err := Diff(out, before, after, colored); err != nil {
+	if err := writeDiff(out, before, after, colored); err != nil {
 		return nil, err
 	}
 	_, err = fmt.Fprintln(out)
@@ -321,7 +321,7 @@ func (d *Differences) add(key, operation string, before, after state) error {
 		return d.List.Add(Difference{key, operation, before.revision, after.revision, before.object, after.object})
 	}
 	fmt.Fprintf(d.out, "%s %s: %s to %s\n", operation, escape.Line(key), before, after)
-	if err := Diff(d.out, before.data, after.data, d.colored); err != nil {
+	if err := writeDiff(d.out, before.data, after.data, d.colored); err != nil {
 		return err
 	}
 	return d.write("\n")
@@ -376,7 +376,7 @@ func Findings(out io.Writer, format Format, findings []admin.Finding) error {
 // Salvage writes the saved and the lost data of a damaged directory.
 func Salvage(out io.Writer, format Format, s *admin.SalvageResult) error {
 	if format != Table {
-		return One(out, format, s)
+		return WriteOne(out, format, s)
 	}
 	fmt.Fprintf(out, "%s holds %s keys: the database up to revision %d, and %d entries of the log, up to revision %d\n",
 		draw.Clean(s.Dir), Count(s.Keys), s.Database, s.Entries, s.Salvaged)
@@ -397,5 +397,5 @@ func Plan(out io.Writer, p *admin.Plan, colored bool) error {
 		at = fmt.Sprintf("at revision %d", p.Before.ModRevision)
 	}
 	fmt.Fprintf(out, "%s %s, %s:\n", p.Operation, escape.Line(p.Key), at)
-	return Diff(out, p.BeforeJSON, p.AfterJSON, colored)
+	return writeDiff(out, p.BeforeJSON, p.AfterJSON, colored)
 }

@@ -175,12 +175,12 @@ func asItem(value any) ([]byte, error) {
 	if err != nil || !bytes.HasPrefix(data, []byte("[")) {
 		return data, err
 	}
-	return nested("-", value)
+	return encodeNested("-", value)
 }
 
-// nested encodes a value in the line of its key or its dash: hostile characters made it JSON, and that must not begin a
-// line.
-func nested(before string, value any) ([]byte, error) {
+// encodeNested encodes a value in the line of its key or its dash: hostile characters made it JSON, and that must not
+// begin a line.
+func encodeNested(before string, value any) ([]byte, error) {
 	data, err := asYAML(value)
 	if err != nil {
 		return nil, err
@@ -235,8 +235,8 @@ func (l *List[T]) line(cells []string) error {
 	return l.write(strings.TrimRight(b.String(), " ") + "\n")
 }
 
-// One writes a single value as JSON or YAML.
-func One(out io.Writer, format Format, value any) error {
+// WriteOne writes a single value as JSON or YAML.
+func WriteOne(out io.Writer, format Format, value any) error {
 	var data []byte
 	var err error
 	if format == YAML {

@@ -38,7 +38,7 @@ var did = map[registrationv1.ValidationAction]string{
 // Object writes the effects on an object.
 func (p *Policies) Object(o *trial.Object) error {
 	if p.sections != nil {
-		return p.sections.Row("objects", o)
+		return p.sections.row("objects", o)
 	}
 	name := o.Name
 	if o.Namespace != "" {
@@ -68,7 +68,7 @@ func (p *Policies) Object(o *trial.Object) error {
 			actions = append(actions, did[action])
 			denied = denied || action == registrationv1.Deny
 		}
-		p.line("  %s of %s %s: %s", f.Field, by(f), strings.Join(actions, " and "), f.Message)
+		p.line("  %s of %s %s: %s", f.Field, policyName(f), strings.Join(actions, " and "), f.Message)
 	}
 	if o.Refusal != "" && !denied {
 		p.line("  %s", o.Refusal)
@@ -86,11 +86,11 @@ func (p *Policies) Object(o *trial.Object) error {
 	if o.After == nil {
 		return nil
 	}
-	return Diff(p.out, o.Before, o.After, p.colored)
+	return writeDiff(p.out, o.Before, o.After, p.colored)
 }
 
-// by names a policy, and its binding if that has another name.
-func by(f *policy.Failure) string {
+// policyName names a policy, and its binding if that has another name.
+func policyName(f *policy.Failure) string {
 	if f.Binding == f.Policy {
 		return f.Policy
 	}
@@ -118,7 +118,7 @@ func (p *Policies) Summary(s *trial.Summary) error {
 			Count(s.Objects), Count(s.Matched), Count(s.Refused), Count(s.Warned), Count(s.Audited), Count(s.Changed))
 		return nil
 	}
-	if err := p.sections.EndRows("objects"); err != nil {
+	if err := p.sections.endRows("objects"); err != nil {
 		return err
 	}
 	if err := p.sections.Value("summary", s); err != nil {

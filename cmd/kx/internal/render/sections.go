@@ -25,15 +25,15 @@ func (s *sections) Value(name string, value any) error {
 	if s.format == YAML {
 		data, err := asYAML(map[string]any{name: value})
 		if err == nil && bytes.HasPrefix(data, []byte("{")) {
-			data, err = nested(name+":", value)
+			data, err = encodeNested(name+":", value)
 		}
 		return s.yaml(data, err)
 	}
 	return s.json(s.next(name), value, "  ")
 }
 
-// Row writes a row of a part that is a list. EndRows must follow the last row.
-func (s *sections) Row(name string, value any) error {
+// row writes a row of a part that is a list. endRows must follow the last row.
+func (s *sections) row(name string, value any) error {
 	s.rows++
 	if s.format == YAML {
 		if s.rows == 1 {
@@ -50,8 +50,8 @@ func (s *sections) Row(name string, value any) error {
 	return s.json(before, value, "    ")
 }
 
-// EndRows ends a part that is a list.
-func (s *sections) EndRows(name string) error {
+// endRows ends a part that is a list.
+func (s *sections) endRows(name string) error {
 	rows := s.rows
 	s.rows = 0
 	switch {

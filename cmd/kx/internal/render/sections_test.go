@@ -19,11 +19,11 @@ func TestHostileSections(t *testing.T) {
 			var out strings.Builder
 			s := newSections(&out, format)
 			for _, name := range []string{"plain", raw, "last"} {
-				if err := s.Row("rows", row{name}); err != nil {
+				if err := s.row("rows", row{name}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := s.EndRows("rows"); err != nil {
+			if err := s.endRows("rows"); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Value("sum", row{raw}); err != nil {

@@ -90,7 +90,7 @@ func (t *Trial) Definition(d *whatif.Definition) error {
 // Object writes the problems of an object.
 func (t *Trial) Object(o *whatif.Object) error {
 	if t.sections != nil {
-		return t.sections.Row("objects", o)
+		return t.sections.row("objects", o)
 	}
 	var rows []problem
 	row := func(version, what string) { rows = append(rows, problem{o.Namespace, o.Name, version, what}) }
@@ -132,7 +132,7 @@ func (t *Trial) Summary(s *whatif.Summary) error {
 	if t.sections == nil {
 		return t.paragraph(s)
 	}
-	if err := t.sections.EndRows("objects"); err != nil {
+	if err := t.sections.endRows("objects"); err != nil {
 		return err
 	}
 	if err := t.sections.Value("summary", s); err != nil {

@@ -39,8 +39,8 @@ const none = "null"
 
 const endColor = "\x1b[0m"
 
-// Diff writes the difference of two objects in JSON. Nil means that there is no object.
-func Diff(out io.Writer, before, after []byte, colored bool) error {
+// writeDiff writes the difference of two objects in JSON. Nil means that there is no object.
+func writeDiff(out io.Writer, before, after []byte, colored bool) error {
 	lines, _, err := diff.Objects(orNone(before), orNone(after), false)
 	if err != nil {
 		return err

@@ -65,8 +65,8 @@ func (o *objects) New(kind schema.GroupVersionKind) (runtime.Object, error) {
 	return u, nil
 }
 
-// typed converts an object to the type that handlers use. The caller owns the result.
-func (o *objects) typed(u *unstructured.Unstructured) (runtime.Object, error) {
+// toTyped converts an object to the type that handlers use. The caller owns the result.
+func (o *objects) toTyped(u *unstructured.Unstructured) (runtime.Object, error) {
 	kind := u.GroupVersionKind()
 	if !scheme.Scheme.Recognizes(kind) {
 		return u.DeepCopy(), nil

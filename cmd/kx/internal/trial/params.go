@@ -69,7 +69,7 @@ func (p *params) NamespaceScoped() bool   { return p.namespaced }
 func (p *params) Get(ctx context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	namespace := request.NamespaceValue(ctx)
 	for _, one := range p.given {
-		if one.GetName() == name && p.in(one, namespace) {
+		if one.GetName() == name && p.inNamespace(one, namespace) {
 			return one, nil
 		}
 	}
@@ -101,9 +101,9 @@ func (p *params) Get(ctx context.Context, name string, _ *metav1.GetOptions) (ru
 	return obj, nil
 }
 
-// in reports whether an object of the files is in a namespace. An object without a namespace is where kubectl would
-// create it.
-func (p *params) in(one *unstructured.Unstructured, namespace string) bool {
+// inNamespace reports whether an object of the files is in a namespace. An object without a namespace is where kubectl
+// would create it.
+func (p *params) inNamespace(one *unstructured.Unstructured, namespace string) bool {
 	own := one.GetNamespace()
 	if own == "" && p.namespaced {
 		own = metav1.NamespaceDefault
@@ -123,7 +123,7 @@ func (p *params) List(ctx context.Context, options *metainternalversion.ListOpti
 	}
 	all, given := &unstructured.UnstructuredList{}, map[string]bool{}
 	for _, one := range p.given {
-		if p.in(one, namespace) {
+		if p.inNamespace(one, namespace) {
 			given[one.GetName()] = true
 			if selector.Matches(labels.Set(one.GetLabels())) {
 				all.Items = append(all.Items, *one)

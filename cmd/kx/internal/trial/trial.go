@@ -114,20 +114,20 @@ func New(ctx context.Context, config *rest.Config, mapper meta.RESTMapper, set *
 	t.user = info
 	t.policies = policy.NewTrial(policy.Config{Namespace: t.namespace, Authorizer: access{client}}, t.ofKind,
 		slices.Concat(set.Policies, set.Bindings))
-	if t.operation, err = t.chosen(operation); err != nil {
+	if t.operation, err = t.chooseOperation(operation); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// chosen returns the operation to try.
-func (t *Trial) chosen(operation admission.Operation) (admission.Operation, error) {
+// chooseOperation returns the operation to try.
+func (t *Trial) chooseOperation(operation admission.Operation) (admission.Operation, error) {
 	switch {
 	case operation != "":
 		return operation, nil
-	case t.policies.About(admission.Update):
+	case t.policies.Covers(admission.Update):
 		return admission.Update, nil
-	case t.policies.About(admission.Create):
+	case t.policies.Covers(admission.Create):
 		return admission.Create, nil
 	}
 	return "", errors.New("the policies are about neither CREATE nor UPDATE: what they say of stored objects cannot be tried")
@@ -138,7 +138,7 @@ func (t *Trial) Try(ctx context.Context, u *unstructured.Unstructured, resource 
 	out := &Object{Resource: resource.GroupResource().String(), Namespace: u.GetNamespace(), Name: u.GetName()}
 	kind := u.GroupVersionKind()
 	t.objects.present, t.objects.err = kind.GroupVersion(), nil
-	obj, err := t.objects.typed(u)
+	obj, err := t.objects.toTyped(u)
 	if err != nil {
 		return nil, err
 	}

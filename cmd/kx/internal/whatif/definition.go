@@ -133,7 +133,7 @@ func Custom(s admin.Source, d *admin.Decoder) admin.CustomCheck {
 		if k.err != nil {
 			return k.err
 		}
-		found, err := k.checker.Stored(ctx, object)
+		found, err := k.checker.CheckStored(ctx, object)
 		if err != nil {
 			return &admin.Objections{Reasons: []string{err.Error()}}
 		}

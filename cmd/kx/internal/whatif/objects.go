@@ -115,7 +115,7 @@ func (t *Trial) look(ctx context.Context, d *admin.Decoder, kv *admin.KV, o *Obj
 		return
 	}
 	o.Stored = v.Kind.Version
-	stored, err := t.checker.Stored(ctx, v.Object)
+	stored, err := t.checker.CheckStored(ctx, v.Object)
 	if err != nil {
 		o.Errors = append(o.Errors, err.Error())
 		return

@@ -88,12 +88,12 @@ func (r *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 }
 
 // Update changes the desired number of pods. It never creates an object.
-func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
-	updateValidation rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
+func (r *ScaleREST) Update(ctx context.Context, name string, objInfo rest.UpdatedObjectInfo, admit rest.UpdateAdmission,
+	options *metav1.UpdateOptions) (_ runtime.Object, _ bool, err error) {
 	ctx, step := trace.Start(ctx, steps.ScaleUpdate, name)
 	defer step.End(&err)
 	obj, _, err := r.store.Update(ctx, name, &updatedObjectInfo{UpdatedObjectInfo: objInfo, rest: r, name: name},
-		r.validateObject(createValidation), r.validateUpdate(updateValidation), false, options)
+		rest.UpdateAdmission{Update: r.validateUpdate(admit.Update)}, options)
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,18 +152,11 @@ func (r *ScaleREST) scaleOf(obj runtime.Object) (*autoscalingv1.Scale, error) {
 	return scale, nil
 }
 
-// validateObject passes the Scale to admission, and not the object.
-func (r *ScaleREST) validateObject(validate rest.ValidateObjectFunc) rest.ValidateObjectFunc {
-	return func(ctx context.Context, obj runtime.Object) error {
-		scale, err := r.scaleOf(obj)
-		if err != nil {
-			return err
-		}
-		return validate(ctx, scale)
-	}
-}
-
+// validateUpdate passes the Scale to admission, and not the object.
 func (r *ScaleREST) validateUpdate(validate rest.ValidateObjectUpdateFunc) rest.ValidateObjectUpdateFunc {
+	if validate == nil {
+		return nil
+	}
 	return func(ctx context.Context, obj, old runtime.Object) error {
 		scale, err := r.scaleOf(obj)
 		if err != nil {

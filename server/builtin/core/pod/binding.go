@@ -91,7 +91,8 @@ func (r *BindingREST) assign(ctx context.Context, binding *corev1.Binding, dryRu
 		bound := pod.DeepCopy()
 		return bound, nil, bind(bound, binding)
 	}
-	_, err = r.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, false, preconditions(binding), try, dryRun, nil)
+	_, err = r.pods.Storage.GuaranteedUpdate(ctx, key, &corev1.Pod{}, try, dryRun,
+		store.UpdateOptions{Preconditions: preconditions(binding)})
 	if err == nil {
 		return nil
 	}
@@ -124,7 +125,7 @@ func bind(pod *corev1.Pod, binding *corev1.Binding) error {
 		return fmt.Errorf("pod %v has non-empty .spec.schedulingGates", pod.Name)
 	}
 	pod.Spec.NodeName, pod.Status.NominatedNodeName = binding.Target.Name, ""
-	pod.Annotations, pod.Labels = merged(pod.Annotations, binding.Annotations), merged(pod.Labels, binding.Labels)
+	pod.Annotations, pod.Labels = mergeValues(pod.Annotations, binding.Annotations), mergeValues(pod.Labels, binding.Labels)
 	for _, key := range initContainers {
 		delete(pod.Annotations, key)
 	}
@@ -155,7 +156,7 @@ func markScheduled(status *corev1.PodStatus) {
 	status.Conditions = append(status.Conditions, scheduled)
 }
 
-func merged(values, more map[string]string) map[string]string {
+func mergeValues(values, more map[string]string) map[string]string {
 	if len(more) == 0 {
 		return values
 	}

@@ -72,8 +72,7 @@ func TestEphemeralContainers(t *testing.T) {
 		changed := get(t, ctx, pods[""], "a")
 		changed.Spec.NodeName = "elsewhere"
 		changed.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debug", Image: image}}}
-		_, _, err := pods["ephemeralcontainers"].(rest.Updater).Update(ctx, "a", rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(changed)),
-			rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+		_, _, err := pods["ephemeralcontainers"].(rest.Updater).Update(ctx, "a", rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(changed)), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 		return err
 	}
 	if err := update("busybox"); err != nil {

@@ -71,7 +71,7 @@ func sparesUnready(b *policyv1.PodDisruptionBudget, pod *corev1.Pod) bool {
 }
 
 // takeFrom takes one disruption from the budget. After a conflict it reads the budget again and retries.
-func (e *evicting) takeFrom(ctx context.Context, b *policyv1.PodDisruptionBudget) error {
+func (e *evictionRun) takeFrom(ctx context.Context, b *policyv1.PodDisruptionBudget) error {
 	name := b.Name
 	err := retry.RetryOnConflict(conflicts, func() (err error) {
 		if b == nil {
@@ -89,7 +89,7 @@ func (e *evicting) takeFrom(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return err
 }
 
-func (e *evicting) getBudget(ctx context.Context, name string) (*policyv1.PodDisruptionBudget, error) {
+func (e *evictionRun) getBudget(ctx context.Context, name string) (*policyv1.PodDisruptionBudget, error) {
 	b, err := builtin.Get[*policyv1.PodDisruptionBudget](ctx, e.storage(budgets), name, &metav1.GetOptions{})
 	if errors.Is(err, builtin.ErrNotServed) {
 		err = apierrors.NewNotFound(budgets.GroupResource(), name)
@@ -103,7 +103,7 @@ var budgetAllows = trace.Because("budget-allows",
 
 // checkAndDecrement takes one disruption and notes the pod's name in the budget, or returns an error if the budget
 // allows no disruption.
-func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisruptionBudget) (err error) {
+func (e *evictionRun) checkAndDecrement(ctx context.Context, b *policyv1.PodDisruptionBudget) (err error) {
 	ctx, step := trace.Start(ctx, steps.PodCheckBudget, b.Name)
 	defer step.End(&err)
 	if err := refusal(b); err != nil {
@@ -128,8 +128,7 @@ func (e *evicting) checkAndDecrement(ctx context.Context, b *policyv1.PodDisrupt
 	if !ok {
 		return apierrors.NewNotFound(budgets.GroupResource(), b.Name)
 	}
-	_, _, err = updater.Update(ctx, b.Name, rest.DefaultUpdatedObjectInfo(b), rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc,
-		false, &metav1.UpdateOptions{})
+	_, _, err = updater.Update(ctx, b.Name, rest.DefaultUpdatedObjectInfo(b), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	return err
 }
 
@@ -173,16 +172,16 @@ func beingProcessed(name string) error {
 }
 
 func tooMany(retryAfterSeconds int, cause string) error {
-	return because(cause,
+	return withCause(cause,
 		apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retryAfterSeconds))
 }
 
 func forbidden(name, reason, cause string) error {
 	err := apierrors.NewForbidden(policyv1.Resource("poddisruptionbudget"), name, errors.New(reason))
-	return because(fmt.Sprintf("The disruption budget %s does not allow evicting pods currently: %s", name, cause), err)
+	return withCause(fmt.Sprintf("The disruption budget %s does not allow evicting pods currently: %s", name, cause), err)
 }
 
-func because(cause string, err *apierrors.StatusError) error {
+func withCause(cause string, err *apierrors.StatusError) error {
 	err.ErrStatus.Details.Causes = append(err.ErrStatus.Details.Causes,
 		metav1.StatusCause{Type: policyv1.DisruptionBudgetCause, Message: cause})
 	return err

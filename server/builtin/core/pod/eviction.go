@@ -74,7 +74,7 @@ func (r *EvictionREST) Create(ctx context.Context, name string, obj runtime.Obje
 			return nil, err
 		}
 	}
-	e := &evicting{EvictionREST: r, step: step, name: name, deletion: deletion}
+	e := &evictionRun{EvictionREST: r, step: step, name: name, deletion: deletion}
 	gone, err := e.deleteIfIdle(ctx)
 	if err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func deletionOf(eviction *policyv1.Eviction, name string, options *metav1.Create
 	return deletion, nil
 }
 
-// evicting is one eviction.
-type evicting struct {
+// evictionRun is one eviction.
+type evictionRun struct {
 	*EvictionREST
 	step     *trace.Step
 	name     string
@@ -129,7 +129,7 @@ var noBudgetNeeded = trace.Because("no-budget-needed",
 
 // deleteIfIdle deletes a pod that is not running, without regard to budgets. It retries conflicts, unless the client
 // gave a resourceVersion.
-func (e *evicting) deleteIfIdle(ctx context.Context) (gone bool, err error) {
+func (e *evictionRun) deleteIfIdle(ctx context.Context) (gone bool, err error) {
 	again := func(err error) bool { return apierrors.IsConflict(err) && !namesVersion(e.deletion) }
 	err = retry.OnError(conflicts, again, func() error {
 		if e.pod, err = getPod(ctx, e.pods, e.name); err != nil {
@@ -168,7 +168,7 @@ var (
 )
 
 // deleteIfAllowed deletes the pod if the budget that selects it allows that.
-func (e *evicting) deleteIfAllowed(ctx context.Context) error {
+func (e *evictionRun) deleteIfAllowed(ctx context.Context) error {
 	budgets, err := e.budgetsOf(ctx, e.pod)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (e *evicting) deleteIfAllowed(ctx context.Context) error {
 }
 
 // deleteUnready deletes the pod only at the revision that was read: it may have become ready since.
-func (e *evicting) deleteUnready(ctx context.Context, budget string) error {
+func (e *evictionRun) deleteUnready(ctx context.Context, budget string) error {
 	given := namesVersion(e.deletion)
 	err := e.delete(ctx, onlyAt(e.deletion, e.pod.ResourceVersion))
 	if apierrors.IsConflict(err) && !given {
@@ -203,7 +203,7 @@ func (e *evicting) deleteUnready(ctx context.Context, budget string) error {
 }
 
 // delete sets the condition DisruptionTarget, as the reason of the deletion, and deletes the pod.
-func (e *evicting) delete(ctx context.Context, deletion *metav1.DeleteOptions) error {
+func (e *evictionRun) delete(ctx context.Context, deletion *metav1.DeleteOptions) error {
 	if len(deletion.DryRun) == 0 {
 		noted, err := e.note(ctx, deletion.Preconditions)
 		if err != nil {
@@ -218,7 +218,7 @@ func (e *evicting) delete(ctx context.Context, deletion *metav1.DeleteOptions) e
 }
 
 // note sets the condition DisruptionTarget if the preconditions hold.
-func (e *evicting) note(ctx context.Context, preconditions *metav1.Preconditions) (*corev1.Pod, error) {
+func (e *evictionRun) note(ctx context.Context, preconditions *metav1.Preconditions) (*corev1.Pod, error) {
 	target := rest.DefaultUpdatedObjectInfo(nil, func(_ context.Context, _, old runtime.Object) (runtime.Object, error) {
 		pod := old.DeepCopyObject().(*corev1.Pod)
 		if err := checkPreconditions(preconditions, pod); err != nil {
@@ -228,8 +228,7 @@ func (e *evicting) note(ctx context.Context, preconditions *metav1.Preconditions
 		return pod, nil
 	})
 	part := builtin.NewPart(e.pods, "status", corev1.SchemeGroupVersion, status)
-	obj, _, err := part.Update(ctx, e.name, target, rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false,
-		&metav1.UpdateOptions{})
+	obj, _, err := part.Update(ctx, e.name, target, rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
 	}

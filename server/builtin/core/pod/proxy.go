@@ -48,7 +48,7 @@ func hostOf(pod *corev1.Pod, port string) (string, error) {
 		}
 	}
 	address := firstIP(pod)
-	if ip := netutils.ParseIPSloppy(address); ip == nil || !kubelet.Others(ip) {
+	if ip := netutils.ParseIPSloppy(address); ip == nil || !kubelet.IsRemote(ip) {
 		return "", apierrors.NewBadRequest("address not allowed")
 	}
 	switch {

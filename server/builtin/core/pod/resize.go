@@ -132,8 +132,8 @@ func validatePodLevelResize(spec, old *corev1.PodSpec) field.ErrorList {
 			errs = append(errs, field.Forbidden(path.Child("limits"), "pod-level resource limits cannot be removed"))
 		}
 	}
-	spec.Resources.Requests = unresized(spec.Resources.Requests, was.Requests)
-	spec.Resources.Limits = unresized(spec.Resources.Limits, was.Limits)
+	spec.Resources.Requests = withOldResources(spec.Resources.Requests, was.Requests)
+	spec.Resources.Limits = withOldResources(spec.Resources.Limits, was.Limits)
 	if r := spec.Resources; old.Resources == nil && len(r.Requests)+len(r.Limits)+len(r.Claims) == 0 {
 		spec.Resources = nil
 	}
@@ -212,12 +212,12 @@ func validateContainersResize(spec, old *corev1.PodSpec) field.ErrorList {
 
 // undoResize restores a container's old CPU and memory.
 func undoResize(c, old *corev1.Container) {
-	c.Resources.Requests = unresized(c.Resources.Requests, old.Resources.Requests)
-	c.Resources.Limits = unresized(c.Resources.Limits, old.Resources.Limits)
+	c.Resources.Requests = withOldResources(c.Resources.Requests, old.Resources.Requests)
+	c.Resources.Limits = withOldResources(c.Resources.Limits, old.Resources.Limits)
 }
 
-// unresized returns list with the CPU and memory of old.
-func unresized(list, old corev1.ResourceList) corev1.ResourceList {
+// withOldResources returns list with the CPU and memory of old.
+func withOldResources(list, old corev1.ResourceList) corev1.ResourceList {
 	if list == nil && old == nil {
 		return nil
 	}

@@ -51,8 +51,7 @@ func (s storages) create(t *testing.T, p *corev1.Pod) *corev1.Pod {
 
 func (s storages) update(t *testing.T, to rest.Updater, p *corev1.Pod) (*corev1.Pod, error) {
 	t.Helper()
-	obj, _, err := to.Update(builtintest.Context(t, "default"), p.Name, rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(p)),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	obj, _, err := to.Update(builtintest.Context(t, "default"), p.Name, rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(p)), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		return nil, err
 	}

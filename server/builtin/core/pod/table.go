@@ -105,10 +105,10 @@ func (s *summary) addInitContainers(pod *corev1.Pod) (initializing bool) {
 	for i := range pod.Status.InitContainerStatuses {
 		c := &pod.Status.InitContainerStatuses[i]
 		s.restarts += int(c.RestartCount)
-		later(&s.lastRestart, c)
+		advance(&s.lastRestart, c)
 		if sidecars[c.Name] {
 			s.sidecarRestarts += int(c.RestartCount)
-			later(&s.lastSidecarRestart, c)
+			advance(&s.lastSidecarRestart, c)
 		}
 		ended, waiting := c.State.Terminated, c.State.Waiting
 		switch {
@@ -140,7 +140,7 @@ func (s *summary) addContainers(pod *corev1.Pod) {
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
 		c := &pod.Status.ContainerStatuses[i]
 		s.restarts += int(c.RestartCount)
-		later(&s.lastRestart, c)
+		advance(&s.lastRestart, c)
 		ended, waiting := c.State.Terminated, c.State.Waiting
 		switch {
 		case waiting != nil && waiting.Reason != "":
@@ -170,7 +170,7 @@ func (s *summary) restartsCell() string {
 	return fmt.Sprintf("%d (%s ago)", s.restarts, builtin.Age(s.lastRestart))
 }
 
-func later(last *metav1.Time, c *corev1.ContainerStatus) {
+func advance(last *metav1.Time, c *corev1.ContainerStatus) {
 	if ended := c.LastTerminationState.Terminated; ended != nil && last.Before(&ended.FinishedAt) {
 		*last = ended.FinishedAt
 	}

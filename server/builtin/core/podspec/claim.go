@@ -57,7 +57,7 @@ func ValidateClaim(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, tol
 	}
 	errs = append(errs, validateName(ptr.Deref(spec.StorageClassName, ""), path.Child("storageClassName"))...)
 	errs = append(errs, validateVolumeMode(spec.VolumeMode, path.Child("volumeMode"))...)
-	errs = append(errs, validateSources(spec, path, tolerated.SourceGroup)...)
+	errs = append(errs, validateDataSources(spec, path, tolerated.SourceGroup)...)
 	return append(errs, validateName(ptr.Deref(spec.VolumeAttributesClassName, ""), path.Child("volumeAttributesClassName"))...)
 }
 
@@ -111,18 +111,18 @@ func validateName(name string, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateSources checks the source of a volume's data in the older field and in the newer one, and that both are
+// validateDataSources checks the source of a volume's data in the older field and in the newer one, and that both are
 // equal.
-func validateSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, anyGroup bool) field.ErrorList {
+func validateDataSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, anyGroup bool) field.ErrorList {
 	var errs field.ErrorList
 	source, ref := spec.DataSource, spec.DataSourceRef
 	if source != nil {
-		errs = append(errs, validateSource(source.APIGroup, source.Kind, source.Name, path.Child("dataSource"), anyGroup)...)
+		errs = append(errs, validateDataSource(source.APIGroup, source.Kind, source.Name, path.Child("dataSource"), anyGroup)...)
 	}
 	if ref == nil {
 		return errs
 	}
-	errs = append(errs, validateSource(ref.APIGroup, ref.Kind, ref.Name, path.Child("dataSourceRef"), anyGroup)...)
+	errs = append(errs, validateDataSource(ref.APIGroup, ref.Kind, ref.Name, path.Child("dataSourceRef"), anyGroup)...)
 	namespace := ptr.Deref(ref.Namespace, "")
 	if namespace != "" {
 		for _, message := range apivalidation.ValidateNamespaceName(namespace, false) {
@@ -139,7 +139,7 @@ func validateSources(spec *corev1.PersistentVolumeClaimSpec, path *field.Path, a
 	return errs
 }
 
-func validateSource(group *string, kind, name string, path *field.Path, anyGroup bool) field.ErrorList {
+func validateDataSource(group *string, kind, name string, path *field.Path, anyGroup bool) field.ErrorList {
 	var errs field.ErrorList
 	if name == "" {
 		errs = append(errs, field.Required(path.Child("name"), ""))

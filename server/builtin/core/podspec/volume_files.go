@@ -62,12 +62,12 @@ func (v *validator) validateProjected(s *corev1.Volume, path *field.Path) field.
 	p := &projection{validator: v, path: path, files: sets.New[string]()}
 	errs := fileMode(s.Projected.DefaultMode, path.Child("defaultMode"))
 	for i := range s.Projected.Sources {
-		errs = append(errs, p.validateSource(&s.Projected.Sources[i], path.Child("sources").Index(i))...)
+		errs = append(errs, p.validatePart(&s.Projected.Sources[i], path.Child("sources").Index(i))...)
 	}
 	return errs
 }
 
-func (p *projection) validateSource(source *corev1.VolumeProjection, path *field.Path) field.ErrorList {
+func (p *projection) validatePart(source *corev1.VolumeProjection, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	kinds := 0
 	if s := source.Secret; s != nil {

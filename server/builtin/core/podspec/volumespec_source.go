@@ -71,9 +71,9 @@ var kinds = []struct {
 	{field: "CSI", name: "csi", validate: validateVolumeSpecCSI},
 }
 
-// validateSource requires exactly one valid source. If there are several, it checks only the first in the order of
+// validateOnlySource requires exactly one valid source. If there are several, it checks only the first in the order of
 // kinds. A flex volume is always checked, and never reported as a second source.
-func (v volumeSpecVolume) validateSource() field.ErrorList {
+func (v volumeSpecVolume) validateOnlySource() field.ErrorList {
 	var errs field.ErrorList
 	path := v.path
 	sources := reflect.ValueOf(v.PersistentVolumeSource)
@@ -147,7 +147,7 @@ func validateVolumeSpecISCSI(v volumeSpecVolume, path *field.Path) field.ErrorLi
 	}
 	errs = append(errs, volumeSpecRequired(path, "iqn", s.IQN)...)
 	if s.IQN != "" {
-		errs = append(errs, iscsiName(s.IQN, path.Child("iqn"))...)
+		errs = append(errs, validateInitiator(s.IQN, path.Child("iqn"))...)
 	}
 	if s.Lun < 0 || s.Lun > 255 {
 		errs = append(errs, field.Invalid(path.Child("lun"), s.Lun, validation.InclusiveRangeError(0, 255)))
@@ -158,13 +158,13 @@ func validateVolumeSpecISCSI(v volumeSpecVolume, path *field.Path) field.ErrorLi
 		errs = append(errs, field.Required(path.Child("secretRef"), ""))
 	}
 	if s.InitiatorName != nil {
-		errs = append(errs, iscsiName(*s.InitiatorName, path.Child("initiatorname"))...)
+		errs = append(errs, validateInitiator(*s.InitiatorName, path.Child("initiatorname"))...)
 	}
 	return errs
 }
 
-// iscsiName replaces the two messages for volumes of pods by one.
-func iscsiName(name string, path *field.Path) field.ErrorList {
+// validateInitiator replaces the two messages for volumes of pods by one.
+func validateInitiator(name string, path *field.Path) field.ErrorList {
 	errs := ISCSIName(name, path)
 	for _, err := range errs {
 		err.Detail = "must be valid format"

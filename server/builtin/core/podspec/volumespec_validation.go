@@ -39,7 +39,7 @@ func Validate(spec *corev1.PersistentVolumeSpec, name string, anyValue bool, pat
 			errs = append(errs, ValidateNodeSelector(affinity.Required, anyValue, at)...)
 		}
 	}
-	errs = append(errs, v.validateSource()...)
+	errs = append(errs, v.validateOnlySource()...)
 	errs = append(errs, v.validateRecycling()...)
 	if class := v.StorageClassName; class != "" {
 		errs = append(errs, builtin.Invalids(path.Child("storageClassName"), class, apivalidation.NameIsDNSSubdomain(class, false))...)
@@ -68,7 +68,7 @@ func ValidateInline(spec *corev1.PersistentVolumeSpec, path *field.Path) (errs f
 	policy := v.PersistentVolumeReclaimPolicy
 	forbid(policy != "" && policy != corev1.PersistentVolumeReclaimRetain, "persistentVolumeReclaimPolicy", "may only be Retain")
 	forbid(v.NodeAffinity != nil, "nodeAffinity", "may not be specified")
-	errs = append(errs, v.validateSource()...)
+	errs = append(errs, v.validateOnlySource()...)
 	errs = append(errs, v.validateRecycling()...)
 	forbid(v.StorageClassName != "", "storageClassName", "may not be specified")
 	forbid(v.VolumeMode != nil && *v.VolumeMode != corev1.PersistentVolumeFilesystem, "volumeMode",

@@ -298,13 +298,13 @@ func (a *addresses) release(ctx context.Context, service apitypes.NamespacedName
 
 // remove deletes an IPAddress if may accepts its current state in etcd.
 func (a *addresses) remove(ctx context.Context, ip netip.Addr, may func(*networkingv1.IPAddress) bool) error {
-	err := a.given.Delete(ctx, addressPrefix+"/"+ip.String(), &networkingv1.IPAddress{}, nil,
+	err := a.given.Delete(ctx, addressPrefix+"/"+ip.String(), &networkingv1.IPAddress{},
 		func(_ context.Context, obj runtime.Object) error {
 			if !may(obj.(*networkingv1.IPAddress)) {
 				return errGiven
 			}
 			return nil
-		}, nil, store.DeleteOptions{})
+		}, store.DeleteOptions{})
 	switch {
 	case err == nil, store.IsNotFound(err):
 		a.forget(ip)

@@ -115,7 +115,7 @@ func (g *grant) clusterIPs(ctx context.Context, svc, old *corev1.Service) error 
 			g.ipsFreed = clusterIPs(old)
 		} else if ips := clusterIPs(svc); len(ips) == 1 {
 			// The second address of a service that becomes single stack.
-			g.ipsFreed = without(clusterIPs(old), ips)
+			g.ipsFreed = subtract(clusterIPs(old), ips)
 		}
 		return nil
 	}
@@ -173,7 +173,7 @@ func (g *grant) nodePorts(ctx context.Context, svc, old *corev1.Service) error {
 		}
 	}
 	if needsNodePort(svc) || needsNodePort(old) {
-		g.portsFreed = without(had, keptPorts(svc))
+		g.portsFreed = subtract(had, keptPorts(svc))
 	}
 	return nil
 }
@@ -324,8 +324,8 @@ func (g *grant) healthCheckPort(ctx context.Context, svc, old *corev1.Service) e
 	return nil
 }
 
-// without returns the items of all that are not in not.
-func without[T comparable](all, not []T) (rest []T) {
+// subtract returns the items of all that are not in not.
+func subtract[T comparable](all, not []T) (rest []T) {
 	for _, n := range all {
 		if !slices.Contains(not, n) {
 			rest = append(rest, n)

@@ -164,7 +164,7 @@ var errDryRun = errors.New("dry run")
 
 // update applies f to the bitmap in etcd and its revision; after a conflict it calls f again.
 func (p *pool) update(ctx context.Context, dryRun bool, f func(s span, bits *big.Int, revision uint64) error) error {
-	err := p.storage.GuaranteedUpdate(ctx, portsKey, &corev1.RangeAllocation{}, true, nil,
+	err := p.storage.GuaranteedUpdate(ctx, portsKey, &corev1.RangeAllocation{},
 		func(input runtime.Object, meta store.ResponseMeta) (runtime.Object, *uint64, error) {
 			in := input.(*corev1.RangeAllocation)
 			s, err := spanOf(in)
@@ -181,7 +181,7 @@ func (p *pool) update(ctx context.Context, dryRun bool, f func(s span, bits *big
 			out := in.DeepCopy()
 			out.Range, out.Data = s.spec, bits.Bytes()
 			return out, nil, nil
-		}, nil)
+		}, store.UpdateOptions{IgnoreNotFound: true})
 	if errors.Is(err, errDryRun) {
 		return nil
 	}

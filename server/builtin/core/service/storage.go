@@ -76,7 +76,7 @@ func (d declaration) NewStorages(getter backend.RESTOptionsGetter) (map[string]r
 		return nil, err
 	}
 	services := storages[""].(*builtin.REST)
-	a.ips.services = stored(services.Store)
+	a.ips.services = listStored(services.Store)
 	a.ports.inUse = func(ctx context.Context) (ports []uint32, err error) {
 		list, err := a.ips.services(ctx)
 		for i := range list {
@@ -101,10 +101,13 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 		new, list func() runtime.Object
 		storage   *store.Interface
 	}{
-		{networkingv1.Resource("ipaddresses"), addressPrefix, made[networkingv1.IPAddress], made[networkingv1.IPAddressList], &a.ips.given},
-		{networkingv1.Resource("servicecidrs"), rangePrefix, made[networkingv1.ServiceCIDR], made[networkingv1.ServiceCIDRList],
+		{
+			networkingv1.Resource("ipaddresses"), addressPrefix, newObject[networkingv1.IPAddress], newObject[networkingv1.IPAddressList],
+			&a.ips.given,
+		},
+		{networkingv1.Resource("servicecidrs"), rangePrefix, newObject[networkingv1.ServiceCIDR], newObject[networkingv1.ServiceCIDRList],
 			&a.ips.ranges},
-		{corev1.Resource("servicenodeportallocations"), "/ranges", made[corev1.RangeAllocation], made[corev1.RangeAllocation],
+		{corev1.Resource("servicenodeportallocations"), "/ranges", newObject[corev1.RangeAllocation], newObject[corev1.RangeAllocation],
 			&a.ports.storage},
 	} {
 		opts, err := optsGetter.GetRESTOptions(s.resource, s.new())
@@ -125,16 +128,16 @@ func (a *allocator) open(optsGetter backend.RESTOptionsGetter, services *registr
 	return nil
 }
 
-// made returns an empty object.
-func made[T any, P interface {
+// newObject returns an empty object.
+func newObject[T any, P interface {
 	*T
 	runtime.Object
 }]() runtime.Object {
 	return P(new(T))
 }
 
-// stored returns a function that lists all services from etcd.
-func stored(services *registry.Store) func(context.Context) ([]corev1.Service, error) {
+// listStored returns a function that lists all services from etcd.
+func listStored(services *registry.Store) func(context.Context) ([]corev1.Service, error) {
 	return func(ctx context.Context) ([]corev1.Service, error) {
 		list := &corev1.ServiceList{}
 		// The key root of a context without a namespace covers all namespaces.

@@ -84,8 +84,7 @@ func (s server) create(t *testing.T, svc *corev1.Service, dryRun ...string) *cor
 
 func (s server) update(t *testing.T, svc *corev1.Service, dryRun ...string) (*corev1.Service, error) {
 	t.Helper()
-	obj, _, err := s.Update(builtintest.Context(t, "default"), svc.Name, rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{DryRun: dryRun})
+	obj, _, err := s.Update(builtintest.Context(t, "default"), svc.Name, rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)), rest.UpdateAdmission{}, &metav1.UpdateOptions{DryRun: dryRun})
 	if err != nil {
 		return nil, err
 	}
@@ -364,8 +363,7 @@ func TestStatusUpdateAllocatesNothing(t *testing.T) {
 	svc := s.create(t, web("x", ofType("LoadBalancer")))
 	svc.Spec.Ports[0].NodePort = 30001
 	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
-	obj, _, err := s.status.Update(builtintest.Context(t, "default"), "x", rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)),
-		rest.ValidateAllObjectFunc, rest.ValidateAllObjectUpdateFunc, false, &metav1.UpdateOptions{})
+	obj, _, err := s.status.Update(builtintest.Context(t, "default"), "x", rest.DefaultUpdatedObjectInfo(builtintest.Defaulted(svc)), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

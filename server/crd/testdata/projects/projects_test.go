@@ -34,7 +34,7 @@ import (
 )
 
 const (
-	limit   = 2 * time.Minute
+	limit   = 3 * time.Minute
 	manager = "projects"
 )
 

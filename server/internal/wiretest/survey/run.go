@@ -113,7 +113,7 @@ var settled = map[string][]string{
 
 // settle waits until a stored object has the conditions of its kind: before that, an answer depends on the moment.
 func (r *run) settle(ctx context.Context, i int) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()

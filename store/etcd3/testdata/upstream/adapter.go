@@ -10,6 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/value"
 	utilflowcontrol "k8s.io/apiserver/pkg/util/flowcontrol"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/transform"
 )
@@ -27,8 +28,10 @@ func (a adapter) Create(ctx context.Context, key string, obj, out runtime.Object
 
 func (a adapter) Delete(ctx context.Context, key string, out runtime.Object, preconditions *storage.Preconditions,
 	validate storage.ValidateObjectFunc, cached runtime.Object, opts storage.DeleteOptions) error {
-	return fromKx(a.kx.Delete(ctx, key, out, (*store.Preconditions)(preconditions),
-		store.ValidateObjectFunc(validate), cached, store.DeleteOptions(opts)))
+	return fromKx(a.kx.Delete(ctx, key, out, store.ValidateObjectFunc(validate), store.DeleteOptions{
+		Preconditions: (*store.Preconditions)(preconditions), Suggestion: cached,
+		ExpectTransformOrDecodeError: opts.ExpectTransformOrDecodeError,
+	}))
 }
 
 func (a adapter) Watch(ctx context.Context, key string, opts storage.ListOptions) (watch.Interface, error) {
@@ -51,10 +54,12 @@ func (a adapter) GetList(ctx context.Context, key string, opts storage.ListOptio
 
 func (a adapter) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
-	return fromKx(a.kx.GuaranteedUpdate(ctx, key, destination, ignoreNotFound, (*store.Preconditions)(preconditions),
+	return fromKx(a.kx.GuaranteedUpdate(ctx, key, destination,
 		func(input runtime.Object, res store.ResponseMeta) (runtime.Object, *uint64, error) {
 			return tryUpdate(input, storage.ResponseMeta(res))
-		}, cached))
+		}, store.UpdateOptions{
+			IgnoreNotFound: ignoreNotFound, Preconditions: (*store.Preconditions)(preconditions), Suggestion: cached,
+		}))
 }
 
 func (a adapter) Stats(ctx context.Context) (storage.Stats, error) {
@@ -109,7 +114,7 @@ func fromKx(err error) error {
 		return storageError(e)
 	case store.InternalError:
 		return storage.NewInternalError(errors.Unwrap(e))
-	case store.InvalidError:
+	case object.InvalidError:
 		return storage.NewInvalidError(e.Errs)
 	}
 	return err

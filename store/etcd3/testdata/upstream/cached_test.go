@@ -26,7 +26,7 @@ func newCachedFixture(t *testing.T, s setup) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := c.WaitUntilReady(ctx); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func newFixture(t *testing.T, s setup) *fixture {
 		Leases:         etcd3.LeaseManagerConfig{ReuseDurationSeconds: 1},
 	}
 	if s.compactor {
-		f.compactor = etcd3.StartCompactor(f.client.Client, 0, nil)
+		f.compactor = etcd3.StartCompactor(f.client.Client, 0, nil, nil)
 		t.Cleanup(f.compactor.Stop)
 		options.Compactor = f.compactor
 	}

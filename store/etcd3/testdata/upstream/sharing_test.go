@@ -343,7 +343,7 @@ func TestBothWatchesSeeTheSame(t *testing.T) {
 	for _, r := range resources() {
 		for name, test := range watches {
 			t.Run(r.group.Resource+"/"+name, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				kx, upstream := r.both(t, client, embedtest.Prefix())
 				create(ctx, t, r, kx, "before", nil)
@@ -447,12 +447,12 @@ func TestCompactorsAgree(t *testing.T) {
 	}
 
 	// Running, they see each other's.
-	ours := etcd3.StartCompactor(client.Client, 5*time.Millisecond, nil)
+	ours := etcd3.StartCompactor(client.Client, 5*time.Millisecond, nil, nil)
 	defer ours.Stop()
 	theirs := upstreametcd3.NewCompactor(client.Client, 5*time.Millisecond, clock.RealClock{}, nil)
 	defer theirs.Stop()
 	target := revision()
-	for deadline := time.Now().Add(time.Minute); ours.CompactRevision() < target || theirs.CompactRevision() < target; {
+	for deadline := time.Now().Add(3 * time.Minute); ours.CompactRevision() < target || theirs.CompactRevision() < target; {
 		if time.Now().After(deadline) {
 			t.Fatalf("compacted: kx knows of %d, upstream of %d, want %d", ours.CompactRevision(), theirs.CompactRevision(), target)
 		}

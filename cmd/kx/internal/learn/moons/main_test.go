@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,6 +42,49 @@ func TestPage(t *testing.T) {
 		if !found || !strings.Contains(string(page), "```go\npackage main\n"+program+"```\n") {
 			t.Errorf("docs/own-storage.md does not have %s as it is", name)
 		}
+	}
+}
+
+// TestLesson compiles the program with the files that the lesson's solutions write. A method with other parameters than
+// the interface has would compile, and be no verb.
+func TestLesson(t *testing.T) {
+	t.Parallel()
+	root := filepath.Join("..", "..", "..", "..", "..")
+	page, err := os.ReadFile(filepath.Join(root, "docs", "learn", "en", "26-own-storage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"main.go": string(program), "verbs.go": `package main
+
+import "github.com/kx-apiserver/kx/core/rest"
+
+var (
+	_ rest.GracefulDeleter = &moons{}
+	_ rest.Patcher         = &moons{}
+)
+`}
+	for _, file := range regexp.MustCompile(`(?s)cat > (\w+\.go) <<'EOF'\n(.*?)\nEOF\n`).FindAllStringSubmatch(string(page), -1) {
+		files[file[1]] = file[2] // a solution comes after its starter
+	}
+	if len(files) != 5 {
+		t.Fatalf("the lesson has other files than storage.go, delete.go and update.go: %d with the program's", len(files))
+	}
+	dir, args := t.TempDir(), []string{"build", "-o", os.DevNull}
+	for name, code := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(code), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

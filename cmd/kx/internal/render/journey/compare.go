@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/story"
 	"github.com/kx-apiserver/kx/tui/diff"
 	"github.com/kx-apiserver/kx/tui/draw"
 )
@@ -45,6 +46,8 @@ func Compare(out io.Writer, a, b *v1alpha1.Journey, p Paint) {
 	fmt.Fprintln(out,
 		"  "+p.words.Phrase("%d steps in both, %d of them went otherwise; %d in the first alone, %d in the second alone", both, differ,
 			onlyA, onlyB))
+	fork := diff.ForkOf(story.WalkOf(a, p.words), story.WalkOf(b, p.words), p.words)
+	fmt.Fprintln(out, "  "+fork.Text(fork.Part))
 	for _, pair := range pairs {
 		comparePair(out, a, b, pair, p)
 	}
@@ -70,14 +73,14 @@ func comparePair(out io.Writer, a, b *v1alpha1.Journey, pair diff.StepPair, p Pa
 	}
 	margin := strings.Repeat(" ", 22) + indent
 	x, y := &a.Status.Steps[pair.A], &b.Status.Steps[pair.B]
-	fmt.Fprintf(out, "%s%s %s\n%s%s %s\n", margin, p.bad("<"), p.reason(x, y), margin, p.good(">"), p.reason(y, x))
+	whys := diff.Reasons(a, b, pair, p.words)
+	fmt.Fprintf(out, "%s%s %s\n%s%s %s\n", margin, p.bad("<"), p.reason(x, y, whys[0]), margin, p.good(">"), p.reason(y, x, whys[1]))
 }
 
 func stepText(s *v1alpha1.Step) string { return draw.Clean(s.ID + "  " + s.Title) }
 
 // reason returns a step's reason, with the step's subject if that differs from the other step's.
-func (p Paint) reason(s, other *v1alpha1.Step) string {
-	text := s.Why
+func (p Paint) reason(s, other *v1alpha1.Step, text string) string {
 	if s.Error != "" {
 		text = p.words.Phrase("error: %s", s.Error)
 	}

@@ -27,7 +27,7 @@ func FuzzText(f *testing.F) {
 		in := []lang.Language{lang.English, lang.Chinese}[len(recipe)/4%2]
 		for i, j := range all {
 			var b bytes.Buffer
-			written(t, &b, j, all[(i+1)%len(all)], all, Plain.In(in))
+			written(t, &b, j, all[(i+1)%len(all)], all, Plain.WithLanguage(in))
 			if raw := escapetest.Find(b.String(), "\n"); raw != "" {
 				t.Fatalf("the text has %s", raw)
 			}
@@ -43,7 +43,8 @@ func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v
 	lines := func(string) (string, error) { return "func f() {\n\ttrace.\n}\n", nil }
 	_ = Fits(j, lines)
 	Brief(b, j, p)
-	Tree(b, j, p)
+	Tree(b, j, others, p)
+	Tree(b, j, others, p.WithWidth(80))
 	Objects(b, j, others, p, 200)
 	Source(b, j, none, p)
 	Source(b, j, lines, p)
@@ -60,8 +61,8 @@ func written(t *testing.T, b *bytes.Buffer, j, other *v1alpha1.Journey, all []*v
 			_, _ = blame.Step(j, i)
 		}
 	}
-	err := errors.Join(Line(b, j, p), render.One(b, render.JSON, j), render.One(b, render.YAML, j),
-		render.One(b, render.JSON, Pairs(j, other)))
+	err := errors.Join(Line(b, j, p), render.WriteOne(b, render.JSON, j), render.WriteOne(b, render.YAML, j),
+		render.WriteOne(b, render.JSON, Pairs(j, other)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func journey() *v1alpha1.Journey {
 
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(*bytes.Buffer){
-		"tree":     func(b *bytes.Buffer) { Tree(b, journey(), Plain) },
+		"tree":     func(b *bytes.Buffer) { Tree(b, journey(), nil, Plain) },
 		"objects":  func(b *bytes.Buffer) { Objects(b, journey(), nil, Plain, 0) },
 		"wide":     func(b *bytes.Buffer) { Objects(b, journey(), nil, Plain, 200) },
 		"brief":    func(b *bytes.Buffer) { Brief(b, journey(), Plain) },

@@ -7,10 +7,12 @@ import (
 	"github.com/kx-apiserver/kx/core/lang"
 )
 
-// Paint colours text by its meaning. It also holds the language of the words that do not come from the journey.
+// Paint colours text by its meaning. It also holds the width of lines, and the language of
+// the words that do not come from the journey.
 type Paint struct {
 	on    bool
 	words lang.Language
+	cells int
 }
 
 // Plain does not colour anything.
@@ -25,9 +27,16 @@ func PaintFor(out io.Writer) Paint {
 	return Paint{on: on}
 }
 
-// In returns the paint for text in a language.
-func (p Paint) In(l lang.Language) Paint {
+// WithLanguage returns the paint for text in a language.
+func (p Paint) WithLanguage(l lang.Language) Paint {
 	p.words = l
+	return p
+}
+
+// WithWidth returns the paint for lines of at most so many cells: Tree wraps longer ones. Without it, lines have any
+// length.
+func (p Paint) WithWidth(cells int) Paint {
+	p.cells = cells
 	return p
 }
 

@@ -26,7 +26,7 @@ func (t *tree) source(s *v1alpha1.Step, below string, more bool) {
 		return
 	}
 	rail := t.rail(below, more)
-	at := s.Decided()
+	at := s.DecisionPlace()
 	where := fmt.Sprintf("%s:%d", draw.Clean(at.File), at.Line)
 	text, err := t.files(at.File)
 	if err != nil {
@@ -117,7 +117,7 @@ func Fits(j *v1alpha1.Journey, files Files) error {
 		if err != nil {
 			return err
 		}
-		if !strings.Contains(text, call) || !strings.Contains(s.Function, enclosing(lines, int(s.Line))) {
+		if !strings.Contains(text, call) || !strings.Contains(s.Function, enclosingFunction(lines, int(s.Line))) {
 			return fmt.Errorf("step %s was taken in %s:%d, and there is none here", s.ID, s.File, s.Line)
 		}
 		r := s.Reason
@@ -145,8 +145,8 @@ func lineOf(files Files, file string, line int32) (lines []string, text string, 
 	return lines, lines[line-1], nil
 }
 
-// enclosing returns the name of the function around a line.
-func enclosing(lines []string, line int) string {
+// enclosingFunction returns the name of the function around a line.
+func enclosingFunction(lines []string, line int) string {
 	for n := line; n > 0; n-- {
 		name, ok := strings.CutPrefix(lines[n-1], "func ")
 		if !ok {

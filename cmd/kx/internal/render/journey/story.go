@@ -9,10 +9,10 @@ import (
 	"github.com/kx-apiserver/kx/core/story"
 )
 
-// Story writes a journey as sentences, one on each line. If the request was refused, others holds the journeys that
-// [refusal.Related] selects.
+// Story writes a journey as sentences, one on each line, each layer folded. If the request was refused, others holds
+// the journeys that [refusal.Related] selects.
 func Story(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
-	for _, l := range story.Tell(j, p.words, others...) {
+	for _, l := range story.Tell(j, p.words, others...).Lines() {
 		text := l.Text
 		if l.Failed {
 			text = p.bad(text)

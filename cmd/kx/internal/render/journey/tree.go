@@ -26,7 +26,7 @@ func Brief(out io.Writer, j *v1alpha1.Journey, p Paint) {
 	}
 	line := head(j, p)
 	if len(j.Status.Steps) > 0 {
-		line += "  " + p.asked(asked, took)
+		line += "  " + p.callCount(asked, took)
 	}
 	fmt.Fprintln(out, line+"  "+p.dim(draw.Clean(j.Name)))
 }
@@ -38,8 +38,8 @@ func Line(out io.Writer, j *v1alpha1.Journey, p Paint) error {
 	return err
 }
 
-// asked describes the number of etcd calls and their duration.
-func (p Paint) asked(n int, took time.Duration) string {
+// callCount describes the number of etcd calls and their duration.
+func (p Paint) callCount(n int, took time.Duration) string {
 	switch n {
 	case 0:
 		return p.words.Phrase("etcd asked never")
@@ -69,12 +69,14 @@ func head(j *v1alpha1.Journey, p Paint) string {
 	return fmt.Sprintf("%s  %s  %s", what, code, draw.Duration(took))
 }
 
-// Tree writes a journey as a tree of its steps: layer, time, step, reason.
-func Tree(out io.Writer, j *v1alpha1.Journey, p Paint) { (&tree{out: out, j: j, p: p}).write() }
+// Tree writes a journey as a tree of its steps: layer, time, step, reason. If the request was refused, others holds the
+// journeys that [refusal.RelatedRequests] selects.
+func Tree(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint) {
+	(&tree{out: out, j: j, others: others, p: p}).write()
+}
 
-// Objects writes a journey like Tree, and below each step its changes to the object. If the request was refused, others
-// holds the journeys that [refusal.RelatedRequests] selects. If width leaves room for the text, each step also shows
-// its ID and function.
+// Objects writes a journey like Tree, and below each step its changes to the object. If width leaves room for the text,
+// each step also shows its ID and function.
 func Objects(out io.Writer, j *v1alpha1.Journey, others []*v1alpha1.Journey, p Paint, width int) {
 	t := &tree{out: out, j: j, others: others, p: p, objects: true}
 	t.nameSteps(width)
@@ -136,7 +138,7 @@ func (t *tree) write() {
 	if t.j.IsInstall() {
 		about = t.p.words.Phrase("%s, journey %s", draw.Clean(t.j.Spec.UserAgent), draw.Clean(t.j.Name))
 	}
-	fmt.Fprintf(t.out, "%s  %s\n", head(t.j, t.p), t.p.dim(about))
+	t.put("", "  ", head(t.j, t.p)+"  "+t.p.dim(about))
 	if c := t.j.Status.Cause; c != nil {
 		fmt.Fprintln(t.out,
 			"  "+t.p.dim(t.p.words.Phrase("cause: revision %d, which %s wrote", c.Revision, draw.Clean(cmp.Or(c.Journey, "?")))))
@@ -151,7 +153,7 @@ func (t *tree) write() {
 		t.children[parent] = append(t.children[parent], i)
 	}
 	t.roots(t.children[-1])
-	t.refused()
+	t.writeRefusal()
 	for _, m := range t.j.Status.Marks {
 		t.line(nil, draw.Clean(m.Layer), time.Duration(m.AfterMicros)*time.Microsecond, "",
 			t.p.words.Phrase("%s at revision %d", draw.Clean(m.Title), m.Revision), draw.Clean(m.Function))
@@ -171,26 +173,31 @@ func (t *tree) write() {
 
 // effectText describes the client and action of an effect.
 func effectText(e *v1alpha1.Effect, p Paint) string {
-	text := e.UserAgent + "  " + e.Verb + " " + e.What()
+	text := e.UserAgent + "  " + e.Verb + " " + e.Path()
 	if e.Revision > 0 {
 		text = p.words.Phrase("%s at revision %d", text, e.Revision)
 	}
 	return text
 }
 
-// refused writes the reason of a refusal, and its remedies.
-func (t *tree) refused() {
+// writeRefusal writes the reason of a refusal, and its remedies.
+func (t *tree) writeRefusal() {
 	card := refusal.Explain(t.j, t.others, t.p.words)
 	if card == nil {
 		return
 	}
 	fmt.Fprintln(t.out, "  "+t.p.bad(draw.Clean(card.Title)))
 	for _, f := range card.Facts {
-		fmt.Fprintf(t.out, "    %s  %s\n", t.p.dim(draw.Fit(f.Name, factWidth)), draw.Clean(f.Text))
+		t.fact(f.Name, draw.Clean(f.Text))
 	}
 	if card.Next != "" {
-		fmt.Fprintf(t.out, "    %s  %s\n", t.p.dim(draw.Fit(t.p.words.Phrase("do"), factWidth)), t.p.notes(card.Next))
+		t.fact(t.p.words.Phrase("do"), t.p.notes(draw.Clean(card.Next)))
 	}
+}
+
+// fact writes a fact of a card.
+func (t *tree) fact(name, text string) {
+	t.put("    "+t.p.dim(draw.Fit(name, factWidth))+"  ", strings.Repeat(" ", factWidth+6), text)
 }
 
 // factWidth is the width of the names of a card's facts.
@@ -207,7 +214,7 @@ func (t *tree) roots(roots []int) {
 		if end-i > 1 && !t.objects {
 			text := t.p.words.Phrase("%d filters let it pass", end-i)
 			if n := t.details(roots[end:]); n > 0 {
-				text += "; " + t.named(roots[end:end+n])
+				text += "; " + t.listDetails(roots[end:end+n])
 				end += n
 			}
 			t.line(nil, steps.LayerFilter.String(), took, "", text, "")
@@ -254,7 +261,8 @@ func (t *tree) step(i int, here, below string) {
 	t.line(s, s.Layer, time.Duration(s.TookNanos), here, text, reason)
 	children := t.children[int32(i)]
 	for _, done := range t.done(i) {
-		fmt.Fprintln(t.out, t.rail(below, len(children) > 0)+t.p.notes("* "+done))
+		rail := t.rail(below, len(children) > 0)
+		t.put(rail, rail, t.p.notes("* "+done))
 	}
 	t.source(s, below, len(children) > 0)
 	if t.objects {
@@ -301,11 +309,11 @@ func (t *tree) detailLine(taken []int, here string) {
 	for _, i := range taken {
 		took += max(time.Duration(t.j.Status.Steps[i].TookNanos), 0)
 	}
-	t.line(nil, t.j.Status.Steps[taken[0]].Layer, took, here, t.named(taken), "")
+	t.line(nil, t.j.Status.Steps[taken[0]].Layer, took, here, t.listDetails(taken), "")
 }
 
-// named lists details.
-func (t *tree) named(taken []int) string {
+// listDetails lists details.
+func (t *tree) listDetails(taken []int) string {
 	var names []string
 	for _, i := range taken {
 		names = append(names, draw.Clean(steps.Detail(t.j.Status.Steps[i].ID)))
@@ -314,12 +322,30 @@ func (t *tree) named(taken []int) string {
 }
 
 func (t *tree) line(s *v1alpha1.Step, layer string, took time.Duration, rail, text, reason string) {
-	line := fmt.Sprintf("  %s %8s  %s%s%s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.names(s),
-		t.p.dim(rail), text)
+	lead := fmt.Sprintf("  %s %8s  %s", t.p.layer(fmt.Sprintf("%-9s", draw.Clean(layer))), draw.Duration(took), t.names(s))
 	if reason != "" {
-		line += " " + reason
+		text += " " + reason
 	}
-	fmt.Fprintln(t.out, line)
+	t.put(lead+t.p.dim(rail), t.rail(under.Replace(rail), false), text)
+}
+
+// under turns the rail before a step into the one before the lines under it.
+var under = strings.NewReplacer("├", "│", "└", " ")
+
+// wrapLeast is the minimum width of wrapped text, however deep the step is.
+const wrapLeast = 60
+
+// put writes a text behind a lead. Where lines have a limit it wraps the text, and puts another lead before the further
+// lines.
+func (t *tree) put(lead, further, text string) {
+	lines := []string{text}
+	if t.p.cells > 0 {
+		lines = draw.WrapPainted(text, max(t.p.cells-draw.Width(further), wrapLeast))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(t.out, lead+line)
+		lead = further
+	}
 }
 
 // margin is the width before the rail of a step, or before its names.

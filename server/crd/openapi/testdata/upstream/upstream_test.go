@@ -146,9 +146,10 @@ func compare(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, versio
 // serve serves the documents of one version: what is described of it, with the built-in definitions that it names.
 func serve(crd *apiextensionsv1.CustomResourceDefinition, version string) http.Handler {
 	s := serveropenapi.NewService("v0.1.0") // as upstream's builder calls it
-	s.UpdateGroupVersion(schema.GroupVersion{Group: crd.Spec.Group, Version: version},
-		func() (*spec3.OpenAPI, error) { return openapi.V3(crd, version) },
-		func() (*spec.Swagger, error) { return openapi.V2(crd, version) })
+	s.UpdatePart(schema.GroupVersion{Group: crd.Spec.Group, Version: version}, serveropenapi.Part{
+		V3: func() (*spec3.OpenAPI, error) { return openapi.V3(crd, version) },
+		V2: func() (*spec.Swagger, error) { return openapi.V2(crd, version) },
+	})
 	return s
 }
 

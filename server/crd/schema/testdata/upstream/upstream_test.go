@@ -50,13 +50,13 @@ func compile(t *testing.T, text string) (*schema.Schema, checks, checks) {
 	}
 	ours := checks{
 		create: func(ctx context.Context, obj map[string]any) field.ErrorList {
-			return s.Validate(ctx, obj, schema.Others{})
+			return s.Validate(ctx, obj, schema.ExtraErrors{})
 		},
 		update: func(ctx context.Context, obj, old map[string]any) field.ErrorList {
-			return s.ValidateUpdate(ctx, obj, old, schema.Others{})
+			return s.ValidateUpdate(ctx, obj, old, schema.ExtraErrors{})
 		},
 		status: func(ctx context.Context, obj, old map[string]any) field.ErrorList {
-			return s.ValidateStatusUpdate(ctx, obj, old, schema.Others{})
+			return s.ValidateStatusUpdate(ctx, obj, old, schema.ExtraErrors{})
 		},
 	}
 	return s, ours, strategies(t, crd.Spec.Versions[0].Schema, s)

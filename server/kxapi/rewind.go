@@ -1,0 +1,96 @@
+package kxapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/store/admin"
+)
+
+// Rewinds holds what rewinds need of the server.
+type Rewinds struct {
+	// Allowed is true on a server that keeps nothing.
+	Allowed bool
+	// Pin keeps etcd's history from a revision on until the function that it returns is called.
+	Pin func(revision int64) (unpin func())
+	// Stays reports whether a key is the server's own, which no rewind changes.
+	Stays func(key string) bool
+	// Settle waits until the server knows the writes up to a revision of each resource.
+	Settle func(ctx context.Context, latest map[schema.GroupResource]int64) error
+}
+
+// settleMost limits the wait for the server to know what a rewind wrote.
+const settleMost = 10 * time.Second
+
+// RewindREST is the storage of snapshots/rewind. Creating one rewinds; it is not kept.
+type RewindREST struct{ snapshots *snapshots }
+
+func (r *RewindREST) New() runtime.Object { return &v1alpha1.Rewind{} }
+func (r *RewindREST) Destroy()            {}
+
+// Create brings all objects back to what they were at a snapshot, and returns when the server knows them.
+func (r *RewindREST) Create(ctx context.Context, name string, obj runtime.Object, validate rest.ValidateObjectFunc,
+	options *metav1.CreateOptions) (runtime.Object, error) {
+	made := obj.(*v1alpha1.Rewind).DeepCopy()
+	if err := r.snapshots.refuse(name); err != nil {
+		return nil, err
+	}
+	e := r.snapshots.find(name)
+	if e == nil {
+		return nil, apierrors.NewNotFound(snapshotResource, name)
+	}
+	if len(options.DryRun) > 0 {
+		return nil, apierrors.NewBadRequest("a rewind can't be tried: leave out dryRun")
+	}
+	if err := validate(ctx, made.DeepCopy()); err != nil {
+		return nil, err
+	}
+	select {
+	case r.snapshots.turn <- struct{}{}:
+		defer func() { <-r.snapshots.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	start := time.Now()
+	done, err := e.rewinder.Run(ctx)
+	if err != nil {
+		return nil, rewindError(name, err)
+	}
+	if err := r.settle(ctx, done); err != nil {
+		return nil, err
+	}
+	made.Name, made.CreationTimestamp = name, metav1.NewTime(start)
+	made.Status = v1alpha1.RewindStatus{
+		Revision: done.Revision, Written: done.Written, Removed: done.Removed, TookMicros: time.Since(start).Microseconds(),
+	}
+	return made, nil
+}
+
+func (r *RewindREST) settle(ctx context.Context, done *admin.RewindResult) error {
+	ctx, cancel := context.WithTimeout(ctx, settleMost)
+	defer cancel()
+	if err := r.snapshots.rewinds.Settle(ctx, done.Latest); err != nil {
+		return apierrors.NewInternalError(fmt.Errorf("etcd is rewound, but the server does not know it after %s: %w", settleMost, err))
+	}
+	return nil
+}
+
+// rewindError converts the error of a rewind for clients.
+func rewindError(name string, err error) error {
+	if moving := (*admin.BusyError)(nil); errors.As(err, &moving) {
+		return apierrors.NewConflict(snapshotResource, name, moving)
+	}
+	if errors.Is(err, admin.ErrCompacted) {
+		return expired("the snapshot %s can't be rewound to: %v; someone else compacted it: take another snapshot", name, err)
+	}
+	return keyError(err)
+}
