@@ -21,7 +21,7 @@ import (
 )
 
 func newServeCommand() *cobra.Command {
-	o, data := options.New(), &origin{}
+	o, data, untilStdinEnds := options.New(), &origin{}, false
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the API on an etcd in this process, or on an etcd cluster",
@@ -40,7 +40,7 @@ An interrupt stops it in good order; a second one at once.`,
 				permitAtTerminal(o)
 			}
 			ctx := cmd.Context()
-			if o.UntilStdinEnds {
+			if untilStdinEnds {
 				ctx = untilEnd(ctx, cmd.InOrStdin())
 			}
 			if err := data.check(o); err != nil {
@@ -51,6 +51,8 @@ An interrupt stops it in good order; a second one at once.`,
 		},
 	}
 	o.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&untilStdinEnds, "until-stdin-ends", false,
+		"stop in good order when standard input ends: a pipe from the process that started the server ends with that process")
 	cmd.Flags().StringVar(&data.from, "from", "", "with --ephemeral: begin with a copy of the data, keys and certificates of the kx of "+
 		"this data directory, or of an archive of kx etcd snapshot save --archive")
 	return cmd

@@ -30,11 +30,9 @@ type Options struct {
 	Ephemeral bool
 	// EphemeralDir is the temporary directory. A caller that must remove it even if the process dies creates it; if it
 	// is empty, the server creates one.
-	EphemeralDir string
-	// UntilStdinEnds stops the command when its standard input ends.
-	UntilStdinEnds bool
-	Listen         string
-	KubeconfigOut  string
+	EphemeralDir  string
+	Listen        string
+	KubeconfigOut string
 
 	Etcd       Etcd
 	Serving    Serving
@@ -269,8 +267,6 @@ func defaultDataDir() string {
 func (o *Options) AddFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.DataDir, "data-dir", o.DataDir, "directory for keys, kubeconfig and the embedded etcd's data")
 	fs.BoolVar(&o.Ephemeral, "ephemeral", o.Ephemeral, "keep everything in a temporary directory and leave nothing")
-	fs.BoolVar(&o.UntilStdinEnds, "until-stdin-ends", o.UntilStdinEnds,
-		"stop in good order when standard input ends: a pipe from the process that started the server ends with that process")
 	fs.StringVar(&o.Listen, "listen", o.Listen, "address to serve on; port 0 picks a free one")
 	fs.StringVar(&o.KubeconfigOut, "kubeconfig-out", o.KubeconfigOut,
 		"where to write the administrator's kubeconfig (default <data-dir>/kubeconfig)")
