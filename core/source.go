@@ -13,5 +13,5 @@ import "embed"
 //go:embed *[^t].go
 //go:embed */*[^t].go */*[^s]t.go */*[^e]st.go */*[^t]est.go
 //go:embed [^t]*/*/*[^t].go [^t]*/*/*[^s]t.go
-//go:embed lang/zh.txt request/*.yaml
+//go:embed lang/zh request/*.yaml
 var Source embed.FS

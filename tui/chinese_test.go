@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,12 +24,13 @@ import (
 	"github.com/kx-apiserver/kx/core/steps"
 )
 
-// TestChinese names each text that Chinese lacks, each entry of the catalogue that nobody uses, and each translation with other
-// placeholders than its English text. Reasons have their Chinese where they are declared, to which core/trace holds them.
+// TestChinese names each text that Chinese lacks, each entry of the catalogue that nobody uses or that stands in the file of another
+// room, and each translation with other placeholders than its English text. Reasons have their Chinese where they are declared, to
+// which core/trace holds them.
 func TestChinese(t *testing.T) {
 	entries, errs := lang.Catalogue(lang.Chinese)
 	for _, err := range errs {
-		t.Errorf("core/lang/zh.txt, %v", err)
+		t.Errorf("core/lang/%v", err)
 	}
 	used := texts(t)
 	known := map[string]bool{}
@@ -36,8 +38,14 @@ func TestChinese(t *testing.T) {
 		if e.Room != lang.Words {
 			known[e.English] = true
 		}
-		if !used.texts[e.English] && !used.literals[e.English] {
-			t.Errorf("nobody uses the entry of [%s]: %s", e.Room, e.English)
+		if used.texts[e.English] == nil && !used.literals[e.English] {
+			t.Errorf("core/lang/zh/%s.txt: nobody uses the entry: %s", e.Room, e.English)
+		}
+		for room := range used.texts[e.English] {
+			if e.Room != "all" && e.Room != lang.Words && e.Room != room && !strings.HasPrefix(room, e.Room+"/") {
+				t.Errorf("core/lang/zh/%s.txt has what is said in %s: move it to the file of that room, or of one above both: %s",
+					e.Room, room, e.English)
+			}
 		}
 		if got, want := placeholders(e.Room, e.Text), placeholders(e.Room, e.English); !slices.Equal(got, want) {
 			t.Errorf("%q has the placeholders %q, and its translation %q", e.English, want, got)
@@ -47,7 +55,7 @@ func TestChinese(t *testing.T) {
 	for _, text := range slices.Sorted(maps.Keys(used.texts)) {
 		if !known[text] && translatable(text) {
 			missing++
-			t.Errorf("core/lang/zh.txt lacks, of %s:\n%s", used.from[text], text)
+			t.Errorf("core/lang/zh lacks, of %v:\n%s", slices.Sorted(maps.Keys(used.texts[text])), text)
 		}
 	}
 	if missing > 0 {
@@ -57,43 +65,50 @@ func TestChinese(t *testing.T) {
 
 // collection is what can be translated.
 type collection struct {
-	texts map[string]bool
-	from  map[string]string
+	// texts has for each text the folders in whose source it was found.
+	texts map[string]map[string]bool
 	// literals are all strings of the source: an entry may be used in a way that this test does not know.
 	literals map[string]bool
 	// whys are the functions that say why a command can't be done.
 	whys map[string]bool
 }
 
-func (c *collection) add(from string, texts ...string) {
+// add adds the texts of a file of the source, or of none.
+func (c *collection) add(file string, texts ...string) {
 	for _, text := range texts {
-		if text = strings.TrimSpace(text); text != "" {
-			c.texts[text], c.from[text] = true, from
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if c.texts[text] == nil {
+			c.texts[text] = map[string]bool{}
+		}
+		if file != "" {
+			c.texts[text][strings.TrimPrefix(path.Dir(file), "../")] = true
 		}
 	}
 }
 
 // texts collects what kx says: steps, commands, screens, and what the source hands to functions that translate.
 func texts(t *testing.T) *collection {
-	c := &collection{texts: map[string]bool{}, from: map[string]string{}, literals: map[string]bool{}, whys: map[string]bool{}}
+	c := &collection{texts: map[string]map[string]bool{}, literals: map[string]bool{}, whys: map[string]bool{}}
 	for _, id := range steps.All() {
-		c.add("the step "+id.String(), id.Info().Title, id.Info().Object.Who)
+		c.add("../core/steps/doc.go", id.Info().Title, id.Info().Object.Who)
 	}
 	for _, s := range steps.AllStepless() {
-		c.add("the function "+s.Names[0], s.Text)
+		c.add("../core/steps/doc.go", s.Text)
 	}
 	for _, f := range filter.Fields() {
-		c.add("the filter's field "+f.Name, f.Help)
+		c.add("../core/filter/doc.go", f.Help)
 	}
 	m := entire(t)
 	for _, command := range m.table.Commands() {
-		c.add("the command "+string(command.ID), command.Title, command.Help, command.Hint)
+		c.add("", command.Title, command.Help, command.Hint)
 		for _, ctx := range command.Contexts {
-			c.add("a context", ctx.Name)
+			c.add("", ctx.Name)
 		}
 	}
 	for _, s := range m.order {
-		c.add("the screens", string(s.Name()))
+		c.add("", string(s.Name()))
 	}
 	c.source(t, "..")
 	return c
@@ -120,7 +135,7 @@ func (c *collection) source(t *testing.T, root string) {
 		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
 			return filepath.SkipDir
 		case strings.HasSuffix(path, ".html"):
-			return c.template(path)
+			return c.template(filepath.ToSlash(path))
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
@@ -272,7 +287,7 @@ var (
 // placeholders are those of a text, sorted. In a story, what stands in braces are words.
 func placeholders(room, text string) []string {
 	all := braces.FindAllString(text, -1)
-	if room == "story" {
+	if room == "core/story" {
 		for i := range all {
 			all[i] = "{}"
 		}

@@ -1,20 +1,21 @@
 package lang
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 )
 
-// Entry is a text of the catalogue.
+// Entry is a text of the catalogue. Its room is the file in which it stands, such as tui/etcd, or all.
 type Entry struct{ Room, English, Text string }
 
 // Words is the room of the server's own words that stand in reasons. It is apart from the others: such a word may mean
 // something else elsewhere.
-const Words = "words of reasons"
+const Words = "words"
 
-// catalogue is a file of translations.
+// catalogue is what the files of a language have.
 type catalogue struct {
 	entries []Entry
 	texts   map[string]string
@@ -22,26 +23,46 @@ type catalogue struct {
 	errs    []error
 }
 
-//go:embed zh.txt
-var zh string
+// zh has a file for each room of the house that speaks Chinese, at the room's path.
+//
+//go:embed zh
+var zh embed.FS
 
 // chinese is read when it is first asked for: most processes speak English.
-var chinese = sync.OnceValue(func() *catalogue { return read(zh) })
+var chinese = sync.OnceValue(func() *catalogue { return readAll(zh) })
 
-// Catalogue are all translations of a language in the order of its file, and what is wrong with the file.
+// Catalogue are all translations of a language by file, and what is wrong with the files.
 func Catalogue(l Language) ([]Entry, []error) {
 	return l.catalogue().entries, l.catalogue().errs
 }
 
-// read reads a catalogue: a [room], and in it pairs of a line with the English text and an indented one with its
-// translation. Empty lines and those that begin with # mean nothing; a text that does so has a backslash in front.
-func read(file string) *catalogue {
+// readAll reads the files of a language.
+func readAll(files fs.FS) *catalogue {
 	c := &catalogue{texts: map[string]string{}, words: map[string]string{}}
-	room, english := "", ""
-	wrong := func(n int, format string, values ...any) {
-		c.errs = append(c.errs, fmt.Errorf("line %d: "+format, append([]any{n}, values...)...))
+	// The walk can't fail: the files are part of the program.
+	_ = fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		c.read(path, string(text))
+		return err
+	})
+	return c
+}
+
+// read reads a file: pairs of a line with the English text and an indented one with its translation. Empty lines and
+// those that begin with # mean nothing; a text that does so has a backslash in front.
+func (c *catalogue) read(path, file string) {
+	_, room, _ := strings.Cut(strings.TrimSuffix(path, ".txt"), "/")
+	texts := c.texts
+	if room == Words {
+		texts = c.words
 	}
-	n := 0
+	english, n := "", 0
+	wrong := func(format string, text string) {
+		c.errs = append(c.errs, fmt.Errorf("%s:%d: "+format, path, n, text))
+	}
 	for line := range strings.Lines(file) {
 		n++
 		text := strings.TrimSpace(line)
@@ -51,29 +72,22 @@ func read(file string) *catalogue {
 		switch {
 		case text == "" || comment:
 		case indented && english == "":
-			wrong(n, "%q translates nothing", text)
+			wrong("%q translates nothing", text)
 		case indented:
-			texts := c.texts
-			if room == Words {
-				texts = c.words
-			}
 			if texts[english] != "" {
-				wrong(n, "%q is translated twice", english)
+				wrong("%q is translated twice", english)
 			}
 			c.entries = append(c.entries, Entry{Room: room, English: english, Text: text})
 			texts[english] = text
 			english = ""
 		default:
 			if english != "" {
-				wrong(n, "%q has no translation", english)
+				wrong("%q has no translation", english)
 			}
-			if english = text; strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
-				room, english = strings.Trim(text, "[]"), ""
-			}
+			english = text
 		}
 	}
 	if english != "" {
-		wrong(n, "%q has no translation", english)
+		wrong("%q has no translation", english)
 	}
-	return c
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/trace"
@@ -132,16 +133,24 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestRead: what is wrong with a catalogue is said with its line.
+// TestRead: a room has a file at its path, and what is wrong with a file is said with its line.
 func TestRead(t *testing.T) {
-	c := read("# head\n[a]\nyes\n    是\n\nno\n  否\n")
-	if len(c.errs) > 0 || c.texts["yes"] != "是" || c.texts["no"] != "否" || c.entries[0].Room != "a" {
+	c := readAll(fstest.MapFS{"zh/all.txt": {Data: []byte("# head\nyes\n    是\n")}, "zh/a/b.txt": {Data: []byte("\nno\n  否\n")}})
+	if len(c.errs) > 0 || c.texts["yes"] != "是" || c.texts["no"] != "否" || c.entries[0].Room != "a/b" || c.entries[1].Room != "all" {
 		t.Errorf("%+v", c)
 	}
-	for _, file := range []string{"yes\nno\n  否", "  是\n", "yes\n  是\n  是", "yes\n  是\nyes\n  是", "yes"} {
-		if c := read(file); len(c.errs) == 0 {
-			t.Errorf("nothing is wrong with %q", file)
+	for file, want := range map[string]string{
+		"yes\nno\n  否": `zh/a.txt:2: "yes" has no translation`, "  是\n": `zh/a.txt:1: "是" translates nothing`,
+		"yes\n  是\n  是": `zh/a.txt:3: "是" translates nothing`, "yes\n  是\nyes\n  是": `zh/a.txt:4: "yes" is translated twice`,
+		"yes": `zh/a.txt:1: "yes" has no translation`,
+	} {
+		if c := readAll(fstest.MapFS{"zh/a.txt": {Data: []byte(file)}}); len(c.errs) != 1 || c.errs[0].Error() != want {
+			t.Errorf("wrong with %q: %v", file, c.errs)
 		}
+	}
+	twice := fstest.MapFS{"zh/a.txt": {Data: []byte("yes\n  是\n")}, "zh/b.txt": {Data: []byte("yes\n  对\n")}}
+	if c := readAll(twice); len(c.errs) != 1 {
+		t.Errorf("a text has two translations: %v", c.errs)
 	}
 }
 
