@@ -51,9 +51,11 @@ func TestInstallsOnScreen(t *testing.T) {
 		t.Fatal(res.Status)
 	}
 	p.press("/", "ctrl+u", "agent:establishing", "enter")
-	p.see("matching 1") // by now all has come to pass
+	p.until("all has come to pass", func(frame string) bool { return strings.Contains(cursorRow(frame), " customresourcedefinitions") })
 	p.press("/", "ctrl+u", "verb:create resource:customresourcedefinitions", "enter")
-	p.see("matching 1", " create ", "createHandler")
+	p.until("the create is open", func(frame string) bool {
+		return strings.Contains(cursorRow(frame), " create ") && strings.Contains(frame, "createHandler")
+	})
 	for range 7 {
 		p.press("]")
 	}

@@ -388,8 +388,6 @@ func TestLostFiles(t *testing.T) {
 	p = serve(t, "--data-dir", dir)
 	etcd := filepath.Join(dir, "etcd")
 	for _, want := range []string{filepath.Join(dir, "sa.key") + " is gone", "the data of etcd is gone from " + etcd} {
-		if said := p.stderr.String(); !strings.Contains(said, want) {
-			t.Errorf("it does not say %q: %s", want, said)
-		}
+		until(t, "it says "+want, func() bool { return strings.Contains(p.stderr.String(), want) })
 	}
 }

@@ -221,7 +221,8 @@ func (c *Control) apply(s *Step, r *Rule, end bool) {
 		return
 	}
 	if r.Effect.Delay > 0 {
-		note(Delayed, wait(s.acts.ctx, r.Effect.Delay, r.removed), "delayed by %s for %s", name, r.Effect.Delay)
+		took := wait(s.acts.ctx, r.Effect.Delay, r.removed)
+		note(Delayed, took, "delayed by %s for %s", name, min(took.Round(time.Millisecond), r.Effect.Delay))
 	}
 	switch {
 	case s.acts.fail != nil:

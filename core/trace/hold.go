@@ -260,7 +260,8 @@ func (c *Control) carryOut(s *Step, r *Rule, cmd Command) {
 		note(Failed, 0, fmt.Sprintf("failed while held: %v", cmd.Err))
 		s.acts.fail = cmd.Err
 	case Delay:
-		note(Delayed, wait(s.acts.ctx, cmd.Delay, r.removed), fmt.Sprintf("delayed while held, for %s", cmd.Delay))
+		took := wait(s.acts.ctx, cmd.Delay, r.removed)
+		note(Delayed, took, fmt.Sprintf("delayed while held, for %s", min(took.Round(time.Millisecond), cmd.Delay)))
 	}
 }
 

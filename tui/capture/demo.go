@@ -122,7 +122,8 @@ func playConflict(ctx context.Context, server *api.Client) error {
 	return nil
 }
 
-// demoRace is the fault that delays the first transaction of a merge patch until another writer has committed.
+// demoRace is the fault that delays the first transaction of a merge patch until another writer has committed: then it is removed,
+// which ends the delay.
 const demoRace = "demo-race"
 
 // playRace sends a patch while another writer commits first, so that the server applies it twice. It does nothing on a
@@ -131,7 +132,7 @@ func playRace(ctx context.Context, server *api.Client) error {
 	untraced := http.Header{"Kx-Trace": {"off"}}
 	fault := api.Request{Method: http.MethodPost, Path: api.KX + "/faults", Header: untraced, Body: []byte(`{
   "apiVersion": "kx.dev/v1alpha1", "kind": "Fault", "metadata": {"name": "` + demoRace + `"},
-  "spec": {"filter": "step:etcd.txn resource:crontabs name:nightly type:merge-patch", "effect": "Delay", "delay": "500ms", "count": 1}}`)}
+  "spec": {"filter": "step:etcd.txn resource:crontabs name:nightly type:merge-patch", "effect": "Delay", "delay": "10s", "count": 1}}`)}
 	at := fault.Path + "/" + demoRace
 	remove := func() { _ = server.JSON(ctx, api.Request{Method: http.MethodDelete, Path: at, Header: untraced}, nil) }
 	remove() // a screen that was killed in the middle has left one
@@ -165,6 +166,7 @@ func playRace(ctx context.Context, server *api.Client) error {
 	}
 	err := patch(ctx, server, "apply-patch+yaml", "?fieldManager=another-writer",
 		`{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"annotations":{"example.com/fast":"`+now+`"}}}`)
+	remove()
 	return errors.Join(err, <-patched)
 }
 

@@ -210,7 +210,9 @@ func (s *Screen) finishCommand(id, did string, j journey, err error) tea.Cmd {
 	if id != s.open.id {
 		return nil // the cursor is elsewhere by now
 	}
-	s.take(j)
+	if s.take(j); did != "" && len(j.Status.Held) > 0 {
+		s.host.Say(did) // once more: take clears notes from before a new hold
+	}
 	if len(queue) == 0 || len(j.Status.Held) == 0 {
 		return nil
 	}

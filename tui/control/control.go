@@ -169,14 +169,22 @@ func (c *Control) Version() uint64 {
 	return c.version
 }
 
-// HeldByOwn counts the requests that the user's own breakpoints hold.
-func (v View) HeldByOwn() (n int) {
+// HeldByOwn counts the requests that the user's own breakpoints hold. Of breakpoints and of requests the server tells apart, and
+// either may be known first.
+func (v View) HeldByOwn() int {
+	own, counted, listed := map[string]bool{}, 0, 0
 	for _, r := range v.Rules {
 		if r.Mine {
-			n += int(r.Status.Held)
+			own[r.Key.String()] = true
+			counted += int(r.Status.Held)
 		}
 	}
-	return n
+	for _, j := range v.Held {
+		if slices.ContainsFunc(j.Status.Held, func(h v1alpha1.HeldStep) bool { return own[h.By] }) {
+			listed++
+		}
+	}
+	return max(counted, listed)
 }
 
 // Oldest returns the start of the longest hold; false if no request is held.

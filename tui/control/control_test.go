@@ -31,6 +31,30 @@ func TestOrderOfNames(t *testing.T) {
 }
 
 // TestYAML writes rules so that they can be read again, and by kubectl.
+// TestHeldByOwn: a request that one's own breakpoint holds counts from when the request or the breakpoint says so.
+func TestHeldByOwn(t *testing.T) {
+	rule := func(name string, mine bool, held int32) Rule {
+		return Rule{Key: Key{Breakpoint, name}, Mine: mine, Status: v1alpha1.RuleStatus{Held: held}}
+	}
+	by := func(name string) *v1alpha1.Journey {
+		return &v1alpha1.Journey{Status: v1alpha1.JourneyStatus{Held: []v1alpha1.HeldStep{{By: Key{Breakpoint, name}.String()}}}}
+	}
+	for _, tt := range []struct {
+		view View
+		want int
+	}{
+		{View{}, 0},
+		{View{Rules: []Rule{rule("b1", true, 1)}}, 1},
+		{View{Rules: []Rule{rule("b1", true, 0)}, Held: []*v1alpha1.Journey{by("b1")}}, 1},
+		{View{Rules: []Rule{rule("b1", true, 1), rule("b2", true, 1)}, Held: []*v1alpha1.Journey{by("b1"), by("b2")}}, 2},
+		{View{Rules: []Rule{rule("b1", false, 1)}, Held: []*v1alpha1.Journey{by("b1"), by("b2")}}, 0},
+	} {
+		if got := tt.view.HeldByOwn(); got != tt.want {
+			t.Errorf("%+v: %d, want %d", tt.view, got, tt.want)
+		}
+	}
+}
+
 func TestYAML(t *testing.T) {
 	half := 0.5
 	rules := []Rule{

@@ -27,6 +27,13 @@ type transport struct {
 // WrappedRoundTripper lets client-go find the transport that can cancel a request at its timeout.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
+// CancelRequest is for client-go's cache of discovery, which looks no further.
+func (t *transport) CancelRequest(req *http.Request) {
+	if next, ok := t.next.(interface{ CancelRequest(*http.Request) }); ok {
+		next.CancelRequest(req)
+	}
+}
+
 // RoundTrip applies kx's flags to a request and its answer.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.trace.ask(&req)
