@@ -122,8 +122,8 @@ func playConflict(ctx context.Context, server *api.Client) error {
 	return nil
 }
 
-// demoRace is the fault that delays the first transaction of a merge patch until another writer has committed: then it is removed,
-// which ends the delay.
+// demoRace is the fault that delays the first transaction of a merge patch until another writer has committed: then it
+// is removed, which ends the delay.
 const demoRace = "demo-race"
 
 // playRace sends a patch while another writer commits first, so that the server applies it twice. It does nothing on a

@@ -13,8 +13,8 @@ import (
 // changed.
 func (s *Screen) replay(held bool) tea.Cmd { return s.replayTo(screen.ToSend{Held: held}) }
 
-// replayTo sends the request under the cursor again, held as hold describes. What is open may be from before the request's end, and
-// lack what came since, such as its body.
+// replayTo sends the request under the cursor again, held as hold describes. What is open may be from before the
+// request's end, and lack what came since, such as its body.
 func (s *Screen) replayTo(hold screen.ToSend) tea.Cmd {
 	name := s.list.Selected().Name
 	if j := s.open.journey; j != nil && j.Name == name && !newer(s.list.Selected().Journey, j) {

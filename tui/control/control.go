@@ -169,8 +169,8 @@ func (c *Control) Version() uint64 {
 	return c.version
 }
 
-// HeldByOwn counts the requests that the user's own breakpoints hold. Of breakpoints and of requests the server tells apart, and
-// either may be known first.
+// HeldByOwn counts the requests that the user's own breakpoints hold. The server tells of breakpoints and of requests
+// by two watches, and either may be the first to know.
 func (v View) HeldByOwn() int {
 	own, counted, listed := map[string]bool{}, 0, 0
 	for _, r := range v.Rules {
