@@ -41,11 +41,9 @@ func TestLearnArticles(t *testing.T) {
 func TestArticlesAreSeen(t *testing.T) {
 	t.Parallel()
 	p := serve(t, "--data-dir", t.TempDir())
-	run := func(input string, args ...string) (string, error) {
-		cmd := kx(t, append(args, "--kubeconfig", p.kubeconfig)...)
-		cmd.Stdin = strings.NewReader(input)
-		out, err := cmd.CombinedOutput()
-		return string(out), err
+	m := newMachine(t)
+	run := func(input string, args ...string) answer {
+		return m.run(input, append(args, "--kubeconfig", p.kubeconfig)...)
 	}
 	for _, request := range []struct{ input, args string }{
 		{lampDefinition, "create -f -"},
@@ -60,13 +58,13 @@ func TestArticlesAreSeen(t *testing.T) {
 		{"", "get configmap app"},
 		{"", "get configmaps"},
 	} {
-		if out, err := run(request.input, strings.Fields(request.args)...); err != nil {
-			t.Fatalf("kx %s: %v: %s", request.args, err, out)
+		if a := run(request.input, strings.Fields(request.args)...); a.code != 0 {
+			t.Fatalf("kx %s: %+v", request.args, a)
 		}
 	}
 	// It waits for a revision that never comes, until the client leaves.
-	if out, err := run("", "get", "--raw", "/api/v1/namespaces/default/configmaps/app?resourceVersion=1000000", "--request-timeout=1s"); err == nil {
-		t.Errorf("an object of a later revision was read: %s", out)
+	if a := run("", "get", "--raw", "/api/v1/namespaces/default/configmaps/app?resourceVersion=1000000", "--request-timeout=3s"); a.code == 0 {
+		t.Errorf("an object of a later revision was read: %s", a.out)
 	}
 	rows := map[string]int{}
 	for _, name := range []string{"articles.md", "articles.zh.md"} {
@@ -85,8 +83,9 @@ func TestArticlesAreSeen(t *testing.T) {
 		if times%2 != 0 {
 			t.Errorf("kx trace ls %s is in one of the two documents more often than in the other", command)
 		}
-		if out, err := run("", "trace", "ls", strings.Trim(command, "'")); err != nil || strings.TrimSpace(out) == "" {
-			t.Errorf("kx trace ls %s shows no request: %v %s", command, err, out)
-		}
+		until(t, "kx trace ls "+command+" shows a request", func() bool {
+			a := run("", "trace", "ls", strings.Trim(command, "'"))
+			return a.code == 0 && strings.TrimSpace(a.out) != ""
+		})
 	}
 }

@@ -50,7 +50,11 @@ func TestCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
+	client := kubernetes.NewForConfigOrDie(config)
+	until(t, "the caches are filled", func() bool {
+		return client.RESTClient().Get().AbsPath("/readyz").Do(t.Context()).Error() == nil
+	})
+	maps := client.CoreV1().ConfigMaps("default")
 	watcher, err := maps.Watch(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,11 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-const (
-	// completeWait limits the wait after Tab. Completion then offers the results so far.
-	completeWait = 2 * time.Second
-	// completeMost limits the keys that completion offers.
-	completeMost = 500
-)
+// completeWait limits the wait after Tab. Completion then offers the results so far. Tests wait longer.
+var completeWait = 2 * time.Second
+
+// completeMost limits the keys that completion offers.
+const completeMost = 500
 
 // oneOf completes a flag by its values.
 func oneOf(cmd *cobra.Command, flag string, values ...cobra.Completion) {

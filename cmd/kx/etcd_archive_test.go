@@ -213,9 +213,9 @@ func fillAll(t *testing.T, f *mover) (token string) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %s", err, out)
 		}
-		cmd = kx(t, "--kubeconfig", kubeconfigOf(t, f), "wait", "--for=condition=Established", "crd", "--all")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %s", err, out)
+		said := newMachine(t).run("", "--kubeconfig", kubeconfigOf(t, f), "wait", "--for=condition=Established", "crd", "--all")
+		if said.code != 0 {
+			t.Fatalf("%+v", said)
 		}
 	}
 	return request.Status.Token

@@ -33,6 +33,7 @@ var ofTheUser = []string{
 
 func TestMain(m *testing.M) {
 	learnEnv = []string{asKX + "=yes", "GORACE=atexit_sleep_ms=0 " + os.Getenv("GORACE")}
+	completeWait = patience
 	if os.Getenv(asKX) != "" {
 		main()
 		os.Exit(0)

@@ -47,11 +47,13 @@ func TestQuotaUsedUp(t *testing.T) {
 		return err
 	}
 	readyz := func() string {
-		said, err := client.RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(context.Background())
-		if err != nil {
-			t.Errorf("readyz: %v: %s", err, said)
-		}
-		return string(said)
+		var said string
+		until(t, "the server is ready", func() bool {
+			text, err := client.RESTClient().Get().AbsPath("/readyz").Param("verbose", "").DoRaw(context.Background())
+			said = string(text)
+			return err == nil
+		})
+		return said
 	}
 	if err := create("before"); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func TestBlameOfDependents(t *testing.T) {
 		}
 		return string(out)
 	}
-	line := strings.Fields(trace("--wait", "1", "verb:delete name:low"))
+	line := strings.Fields(trace("--wait", "1", "--timeout", "3m", "verb:delete name:low"))
 	low := line[len(line)-1]
 	want := []string{
 		"DELETE /api/v1/namespaces/default/configmaps/low", "kx/garbage-collector-controller: owners that it names: 1; owners that stay: 0", "because of revision",

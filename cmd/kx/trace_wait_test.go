@@ -13,7 +13,7 @@ func TestTraceWait(t *testing.T) {
 	if a := typeCommand("create", "configmap", "waited"); a.code != 0 {
 		t.Fatal(a.err)
 	}
-	if a := typeCommand("trace", "--wait", "1", "verb:create uri:*configmaps*"); a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "POST /api/v1/namespaces/default/configmaps") {
+	if a := typeCommand("trace", "--wait", "1", "--timeout", "3m", "verb:create uri:*configmaps*"); a.code != 0 || strings.Count(a.out, "\n") != 1 || !strings.Contains(a.out, "POST /api/v1/namespaces/default/configmaps") {
 		t.Errorf("what has happened: exit code %d, %s%s", a.code, a.out, a.err)
 	}
 	// In a process of its own: kubectl's commands have variables that are the process's.
@@ -23,7 +23,7 @@ func TestTraceWait(t *testing.T) {
 	}
 	kubeconfig := filepath.Join(os.Getenv("HOME"), ".kx", "kubeconfig")
 	late := make(chan ended, 1)
-	waiting := kx(t, "trace", "--kubeconfig", kubeconfig, "--wait", "1", "verb:delete resource:configmaps", "--timeout", "1m")
+	waiting := kx(t, "trace", "--kubeconfig", kubeconfig, "--wait", "1", "verb:delete resource:configmaps", "--timeout", "3m")
 	go func() {
 		out, err := waiting.Output()
 		late <- ended{out, err}
@@ -40,7 +40,7 @@ func TestTraceWait(t *testing.T) {
 	if a := typeCommand("trace", "--wait", "1", "after:nobody-7"); a.code != 1 || !strings.Contains(a.err, `no request "nobody-7" is known here`) {
 		t.Errorf("after nobody: exit code %d, %s%s", a.code, a.out, a.err)
 	}
-	if a := typeCommand("trace", "--wait", "1", "store.create -> step(etcd.txn why:free) steps(etcd.txn)=1", "--resource", "configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 1 {
+	if a := typeCommand("trace", "--wait", "1", "--timeout", "3m", "store.create -> step(etcd.txn why:free) steps(etcd.txn)=1", "--resource", "configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 1 {
 		t.Errorf("steps in their order: exit code %d, %s%s", a.code, a.out, a.err)
 	}
 	if a := typeCommand("trace", "ls", "--verb", "create,delete", "resource:configmaps"); a.code != 0 || strings.Count(a.out, "\n") != 2 || !strings.Contains(a.out, "POST ") || !strings.Contains(a.out, "DELETE ") {

@@ -235,7 +235,7 @@ func TestFaults(t *testing.T) {
 	if n := delay.Hits(); n != 1 {
 		t.Errorf("the delay hit %d requests", n)
 	}
-	slow := s.MustSee(t, "user:alice verb:get")
+	slow := s.MustSee(t, "user:alice verb:get !phase:running")
 	if len(slow) != 1 || len(slow[0].Faults) != 1 || slow[0].Faults[0] != "Delayed" || slow[0].Took < time.Millisecond {
 		t.Errorf("%+v", slow)
 	}
@@ -321,7 +321,7 @@ func TestAs(t *testing.T) {
 	if err := manager.CoreV1().ConfigMaps("default").Delete(within(t), "any", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("what no role allows: %v", err)
 	}
-	refused := s.Journeys(t, "code:403")
+	refused := s.MustSee(t, "code:403")
 	if len(refused) != 1 || !strings.HasPrefix(refused[0].User, "widget-manager-") || refused[0].Verb != "delete" || refused[0].Name != "any" ||
 		!strings.Contains(refused[0].Reason, "cannot delete resource") {
 		t.Errorf("%+v", refused)

@@ -82,13 +82,17 @@ func Examine(ctx context.Context, s Source, d *Decoder, custom CustomCheck, now 
 }
 
 func (l *Live) examineLatency(ctx context.Context) (Finding, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	f := Finding{Check: "latency", Level: OK}
 	var took []time.Duration
+	read := func() error {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		_, err := l.Client.Get(ctx, compactRevKey)
+		return err
+	}
 	for range reads {
 		start := time.Now()
-		if _, err := l.Client.Get(ctx, compactRevKey); err != nil {
+		if err := read(); err != nil {
 			f.Level, f.Finding = Problem, fmt.Sprintf("a consistent read fails: %v", err)
 			f.Advice = "a majority of the members has to run and reach each other: look at kx etcd status and at etcd's log"
 			return f, err

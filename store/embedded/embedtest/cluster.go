@@ -63,7 +63,7 @@ func startCluster(dir string) (*Cluster, error) {
 		config.ListenClientUrls = []url.URL{{Scheme: "http", Host: ports[clusterSize+i]}}
 		config.AdvertisePeerUrls, config.AdvertiseClientUrls = config.ListenPeerUrls, config.ListenClientUrls
 		config.InitialCluster = strings.Join(names, ",")
-		config.TickMs, config.ElectionMs = 20, 200
+		config.TickMs, config.ElectionMs = 100, 1000
 		config.MaxRequestBytes = embedded.MaxRequestBytes
 		config.UnsafeNoFsync = true
 		config.EnableGRPCGateway = false

@@ -53,7 +53,7 @@ func (c *checker) assume(ctx context.Context, documents []*document, made []int)
 }
 
 // servedWait limits the wait for a definition, and for policies to be in force.
-const servedWait = 10 * time.Second
+const servedWait = time.Minute
 
 // serve waits until the kinds of a definition that was accepted are served.
 func (c *checker) serve(ctx context.Context, d *document, r *Result) {

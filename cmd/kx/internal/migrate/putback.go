@@ -124,7 +124,7 @@ func (t *Restorer) create(ctx context.Context, stored *unstructured.Unstructured
 }
 
 // servedWait limits the wait until the resource of a created definition is served.
-const servedWait = 10 * time.Second
+const servedWait = time.Minute
 
 // resource returns the client for objects of a kind.
 func (t *Restorer) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
