@@ -228,9 +228,10 @@ func TestEncryptionReload(t *testing.T) {
 		_, err := both[i%2].CoreV1().Secrets("default").Patch(ctx, secret(i).Name, "application/merge-patch+json", []byte(`{}`), metav1.PatchOptions{})
 		must(t, err)
 	}
-	if got := a.underKeys(t, "/registry/secrets/default/s-"); got["key1"] > 0 || got["key2"] != objects+4 {
-		t.Errorf("then secrets have the keys %v", got)
-	}
+	until(t, "all secrets have the new key", func() bool { // others update them, too, and may be in the midst of it
+		got := a.underKeys(t, "/registry/secrets/default/s-")
+		return got["key1"] == 0 && got["key2"] == objects+4
+	})
 	stop()
 	loading.Wait()
 	reload(t, allEnabled("", "key2"), a, b)

@@ -69,6 +69,7 @@ func TestStaleCache(t *testing.T) {
 	for n := range 3 {
 		r.configMap(t, "default", fmt.Sprintf("late-%d", n))
 	}
+	until(t, "the cache holds a change back", func() bool { return r.cacheOf(t, "configmaps").Error != "" })
 	cached := metav1.ListOptions{ResourceVersion: "0"}
 	if names := r.names(t, cached); !slices.Contains(names, "before") || len(names) != len(list.Items) {
 		t.Errorf("the cache is not behind: %v", names)

@@ -189,13 +189,14 @@ func testAgainstDiscovery(t *testing.T, r *running, files *sources) {
 func TestStructureOfAResource(t *testing.T) {
 	t.Parallel()
 	r := shared(t)
+	var part *v1alpha1.Structure
 	until(t, "a cache that is read is fresh", func() bool {
-		_, err := r.admin(t).AppsV1().Deployments("").List(within(t), metav1.ListOptions{ResourceVersion: "0"})
+		_, err := r.admin(t).AppsV1().Deployments("").List(within(t), metav1.ListOptions{})
 		must(t, err)
-		cache := r.part(t, "deployments.v1.apps").Spec.Resource.Cache
+		part = r.part(t, "deployments.v1.apps")
+		cache := part.Spec.Resource.Cache
 		return cache != nil && cache.State == v1alpha1.CacheFresh
 	})
-	part := r.part(t, "deployments.v1.apps")
 	d := part.Spec.Resource
 	if d.StoredAs != "apps/v1 Deployment" || d.Key != "/registry/deployments/" || d.Cache == nil || d.Cache.State != v1alpha1.CacheFresh ||
 		d.Server != "kube" || strings.Join(d.Subresources, " ") != "scale status" || d.Definition != "" || strings.Join(d.Categories, " ") != "all" {

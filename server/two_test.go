@@ -104,7 +104,7 @@ func TestTwoServersInOneProcess(t *testing.T) {
 			}
 		}
 	}
-	if err := goleak.Find(before); err != nil {
+	if err := leaks(before); err != nil {
 		t.Errorf("servers that have stopped left something behind: %v", err)
 	}
 }

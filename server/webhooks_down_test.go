@@ -32,7 +32,7 @@ func TestWebhookDown(t *testing.T) {
 		seconds int32 // after which the call is given up: long where that is not what is tested
 	}{
 		{outage: v1alpha1.OutageRefused, url: closed + "/deny", told: "connect: connection refused", seconds: 30},
-		{outage: v1alpha1.OutageSilent, url: w.Server.URL + "/slow-ignore", told: "context deadline exceeded", seconds: 2},
+		{outage: v1alpha1.OutageSilent, url: w.Server.URL + "/slow-ignore", told: "context deadline exceeded", seconds: 5},
 		{outage: v1alpha1.OutageError, url: w.Server.URL + "/broken", told: `(\"500 Internal Server Error\") has prevented the request`, seconds: 30},
 		{outage: v1alpha1.OutageCertificate, url: w.Server.URL + "/deny", foreign: true, told: "certificate signed by unknown authority", seconds: 30},
 	}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -391,7 +392,9 @@ func TestReload(t *testing.T) {
 	}()
 	change := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		// Whoever looks meanwhile sees the one or the other, and nothing between.
+		beside := file + ".new"
+		if err := errors.Join(os.WriteFile(beside, []byte(text), 0o600), os.Rename(beside, file)); err != nil {
 			t.Fatal(err)
 		}
 	}

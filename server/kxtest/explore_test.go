@@ -62,12 +62,15 @@ func once(ensure ensurer) ensurer {
 // always is a controller that needs no memory.
 func always(ensure ensurer) func() ensurer { return func() ensurer { return ensure } }
 
+// unhurried lets an exploration end that takes longer than the minute that it has otherwise.
+var unhurried = kxtest.Limit(200, time.Hour)
+
 // explored is the recipe with another controller, which is new in each run.
 func explored(t *testing.T, controller func() ensurer, opts ...kxtest.Option) {
 	kxtest.Explore(t, func(t *testing.T, s *kxtest.Server) {
 		manage(t, s.User("manager", "system:masters"), controller())
 		mustBeReady(t, s)
-	}, append(opts, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"))...)
+	}, append([]kxtest.Option{unhurried, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects")}, opts...)...)
 }
 
 // exploreVariable picks one of the explorations.
@@ -86,14 +89,14 @@ var explorations = map[string]func(t *testing.T){
 			config.UserAgent = "widget-manager"
 			manage(t, config, ensureMap)
 			mustBeReady(t, s)
-		}, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"), kxtest.Agent("widget-manager"))
+		}, unhurried, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"), kxtest.Agent("widget-manager"))
 	},
 	"a fault of its own": func(t *testing.T) {
 		kxtest.Explore(t, func(t *testing.T, s *kxtest.Server) {
 			s.Fault(t, kxtest.Conflict().On("create", "configmaps").Times(1))
 			manage(t, s.User("manager", "system:masters"), ensureMap)
 			mustBeReady(t, s)
-		}, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"))
+		}, unhurried, kxtest.CRDs("testdata/crd"), kxtest.Objects("testdata/objects"))
 	},
 	"no writes": func(t *testing.T) {
 		kxtest.Explore(t, func(t *testing.T, s *kxtest.Server) {

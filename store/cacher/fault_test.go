@@ -90,10 +90,16 @@ func TestTooOldAndTooNew(t *testing.T) {
 	if _, err := client.Compact(t.Context(), revisionOf(first)); err != nil {
 		t.Fatal(err)
 	}
+	last := first
 	for range 30 {
-		r.update(t, "ns", "a", "red")
+		last = r.update(t, "ns", "a", "red")
 	}
-	list(t, r.cached, everything) // the cache has seen all
+	for deadline := time.Now().Add(3 * time.Minute); r.cacher.Inspect().Revision < revisionOf(last); {
+		if time.Now().After(deadline) {
+			t.Fatal("the cache does not see all")
+		}
+		list(t, r.cached, everything)
+	}
 	// What the history has forgotten and etcd has not is there.
 	if e := next(t, watchFrom(t, r.cached, first.GetResourceVersion(), nil)); revisionOf(e.Object) != revisionOf(first)+1 {
 		t.Errorf("a watch from before the history: %s", describe(e))
