@@ -142,7 +142,10 @@ func serve(t testing.TB, args ...string) *process {
 	p.wait = sync.OnceValue(p.Cmd.Wait)
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
-		_ = p.wait()
+		ended := p.wait()
+		if said := p.stderr.String(); t.Failed() {
+			t.Logf("the server at %s (%v) said: %s", p.url, ended, said[max(0, len(said)-4000):])
+		}
 	})
 	lines := bufio.NewScanner(stdout)
 	if !lines.Scan() {
