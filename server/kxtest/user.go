@@ -118,7 +118,7 @@ func object(apiVersion, kind, name string) *unstructured.Unstructured {
 }
 
 // grantedMost limits the wait until the server knows of a binding.
-const grantedMost = 10 * time.Second
+const grantedMost = time.Minute
 
 // waitGranted waits until the server grants the first rule of a role. It learns of bindings in their order, so the last
 // one is enough.
