@@ -14,10 +14,15 @@ import (
 
 var place = []byte("/registry/secrets/default/a")
 
-// clock is a time that tests set.
-type clock struct{ now time.Time }
+// clock is a time that tests set, while calls of the plugin read it.
+type clock struct {
+	start time.Time
+	later atomic.Int64
+}
 
-func (c *clock) add(d time.Duration) { c.now = c.now.Add(d) }
+func (c *clock) add(d time.Duration) { c.later.Add(int64(d)) }
+
+func (c *clock) now() time.Time { return c.start.Add(time.Duration(c.later.Load())) }
 
 func open(t testing.TB, p *kmstest.Plugin, timeout time.Duration) (*kms.Envelope, *clock) {
 	t.Helper()
@@ -26,8 +31,8 @@ func open(t testing.TB, p *kmstest.Plugin, timeout time.Duration) (*kms.Envelope
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close() })
-	c := &clock{time.Now()}
-	e.SetNow(func() time.Time { return c.now })
+	c := &clock{start: time.Now()}
+	e.SetNow(c.now)
 	return e, c
 }
 
