@@ -15,7 +15,8 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 )
 
-// Bounds of a journey in a capture. A journey that a server recorded stays below them: it has at most a mebibyte there.
+// Bounds of a journey in a capture. A journey that a server recorded stays below them: the server gives it at most a
+// mebibyte of memory.
 const (
 	// entriesMost bounds the steps, and the entries of each other list.
 	entriesMost = 1 << 14
@@ -24,7 +25,7 @@ const (
 	// sentencesMost bounds the kinds of reasons of all journeys, and sentenceMost the bytes of a sentence.
 	sentencesMost = 1 << 12
 	sentenceMost  = 1 << 10
-	// callsMost bounds how many steps lead from the first one to the last one that it called.
+	// callsMost bounds the depth of calls: through how many other steps a step is called.
 	callsMost = 256
 	// nestingMost bounds the nesting of an object. Readers indent by it.
 	nestingMost = 128
@@ -32,15 +33,41 @@ const (
 	tookMost = 366 * 24 * time.Hour
 )
 
-// crowdedFrom is the length from which a line is counted before it is decoded: a step of three bytes takes hundreds in
-// memory.
+// crowdedFrom is the length from which the lists of a line are counted before it is decoded: a step of three bytes
+// takes hundreds in memory.
 const crowdedFrom = 256 << 10
 
-// entries is the length of a list. Its entries have no size.
-type entries []struct{}
+// entries is the length of a list. JSON may give a list several times: the longest counts, since decoding makes room
+// for it even if a shorter one replaces it.
+type entries int
 
-// refuseLongLists refuses a line with a list that is too long, without decoding the list. It leaves other errors to
-// whoever decodes the line.
+// UnmarshalJSON counts the list without decoding its entries.
+func (n *entries) UnmarshalJSON(list []byte) error {
+	var all []struct{} // of no size
+	_ = json.Unmarshal(list, &all)
+	*n = max(*n, entries(len(all)))
+	return nil
+}
+
+// stepValues counts the attributes and the values of reasons in a list of steps; in all lists, if it is given several
+// times.
+type stepValues int
+
+// UnmarshalJSON adds the values of one list. The caller has bounded its steps.
+func (n *stepValues) UnmarshalJSON(list []byte) error {
+	var steps []struct {
+		Attributes entries
+		Reason     struct{ Values entries }
+	}
+	_ = json.Unmarshal(list, &steps)
+	for i := range steps {
+		*n += stepValues(steps[i].Attributes + steps[i].Reason.Values)
+	}
+	return nil
+}
+
+// refuseLongLists refuses a line with a list that is too long, without decoding the list. It ignores other errors: the
+// caller decodes the line next, and finds them.
 func refuseLongLists(line []byte) error {
 	if len(line) < crowdedFrom {
 		return nil
@@ -51,25 +78,14 @@ func refuseLongLists(line []byte) error {
 	}
 	_ = json.Unmarshal(line, &j)
 	s, m := &j.Status, &j.Metadata
-	err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held),
-		len(s.Touched), len(m.OwnerReferences), len(m.ManagedFields), len(m.Finalizers))
-	if err != nil {
+	longest := max(s.Steps, s.Sentences, s.Interventions, s.Effects, s.Marks, s.Deliveries, s.Held, s.Touched,
+		m.OwnerReferences, m.ManagedFields, m.Finalizers)
+	if err := short(int(longest)); err != nil {
 		return err
 	}
-	var steps struct {
-		Status struct {
-			Steps []struct {
-				Attributes entries
-				Reason     struct{ Values entries }
-			}
-		}
-	}
-	_ = json.Unmarshal(line, &steps)
-	values := 0
-	for i := range steps.Status.Steps {
-		values += len(steps.Status.Steps[i].Attributes) + len(steps.Status.Steps[i].Reason.Values)
-	}
-	return refuseManyValues(values)
+	var values struct{ Status struct{ Steps stepValues } }
+	_ = json.Unmarshal(line, &values)
+	return refuseManyValues(int(values.Status.Steps))
 }
 
 // refuseManyValues refuses a journey with too many values of steps, all together.
@@ -89,8 +105,9 @@ func short(lists ...int) error {
 	return nil
 }
 
-// check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. It
-// takes out objects that are nested too deep, and counts them as missing, and sentences that are too long.
+// check refuses a journey that no server recorded, so that its readers can add up its times and follow its steps. Some
+// things it repairs instead: a step that its caller would follow becomes a first one, objects that are nested too deep
+// are taken out and counted as missing, and sentences that are too long are taken out.
 func check(j *v1alpha1.Journey) error {
 	s := &j.Status
 	if err := short(len(s.Steps), len(s.Sentences), len(s.Interventions), len(s.Effects), len(s.Marks), len(s.Deliveries), len(s.Held),
@@ -127,7 +144,7 @@ func check(j *v1alpha1.Journey) error {
 	return refuseManyValues(values)
 }
 
-// checkTimes refuses times that can't be, each alone and what readers add up.
+// checkTimes refuses times that no request has: each one alone, and the sum of the steps' times, which readers add up.
 func checkTimes(s *v1alpha1.JourneyStatus) error {
 	micros := []int64{s.TookMicros, s.HeldMicros}
 	sum := time.Duration(0)
@@ -186,7 +203,7 @@ func jsonDepth(data []byte) (most int) {
 	return most
 }
 
-// Size is about how many bytes a journey takes in memory. Captures of others may have metadata of any size.
+// Size estimates how many bytes a journey takes in memory, with its metadata: a capture may have any amount of it.
 func Size(j *v1alpha1.Journey) int64 {
 	s := &j.Status
 	size := sizeOf[v1alpha1.Journey]() + int64(len(j.Kind)+len(j.APIVersion)) +

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// Hostile says whether a character acts on a terminal or reorders a line instead of being seen.
+// Hostile says whether a character acts on a terminal or reorders a line instead of being visible.
 func Hostile(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -34,7 +34,7 @@ type Marks int
 // lines.
 const marksMost = 8
 
-// Pile says whether the next character of a text is a combining mark too many.
+// Pile takes the next character of a text, and says whether it is a combining mark too many.
 func (m *Marks) Pile(r rune) bool {
 	if r < 0x300 || !unicode.In(r, unicode.Mn, unicode.Me) {
 		*m = 0
@@ -99,8 +99,8 @@ func writeEscape(out *strings.Builder, r rune) {
 	}
 }
 
-// JSON escapes hostile characters beyond ASCII in a JSON document, which means the same then. JSON itself forbids the
-// others.
+// JSON escapes the hostile characters of a JSON document, so that it still means the same. It need not look at C0: JSON
+// forbids these within strings. U+FFFD replaces invalid UTF-8, as it does when a decoder reads the document.
 func JSON(data []byte) []byte {
 	return document(data, func(out []byte, r rune) []byte {
 		high, low := utf16.EncodeRune(r)
@@ -118,16 +118,16 @@ func YAML(data []byte, toYAML func([]byte) ([]byte, error)) []byte {
 	return append(bytes.TrimSpace(data), '\n')
 }
 
-// document escapes foreign characters in a JSON document. beyond writes the escape of a character beyond the basic
-// plane.
+// document escapes foreign characters and surplus marks in a JSON document. beyond writes the escape of a character
+// beyond the basic plane.
 func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
 	var marks Marks
-	if bytes.IndexFunc(data, func(r rune) bool { return marks.Pile(r) || foreign(r) }) < 0 {
+	if utf8.Valid(data) && bytes.IndexFunc(data, func(r rune) bool { return marks.Pile(r) || foreign(r) }) < 0 {
 		return data
 	}
 	out := make([]byte, 0, len(data)+64)
 	marks = 0
-	for _, r := range string(data) {
+	for _, r := range string(data) { // invalid UTF-8 comes as U+FFFD
 		pile := marks.Pile(r)
 		switch {
 		case !pile && !foreign(r):
@@ -141,5 +141,5 @@ func document(data []byte, beyond func(out []byte, r rune) []byte) []byte {
 	return out
 }
 
-// foreign characters are hostile ones that JSON allows, and two that YAML forbids.
+// foreign says whether a character is hostile although JSON allows it in a string, or is one of two that YAML forbids.
 func foreign(r rune) bool { return r >= 0x7f && (Hostile(r) || r == 0xfffe || r == 0xffff) }

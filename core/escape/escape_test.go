@@ -66,4 +66,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s: %s means %q, %v", text.Name, asYAML, back, err)
 		}
 	}
+	if got := escape.JSON([]byte("{\"a\":\"\x9b\xff\"}")); string(got) != "{\"a\":\"\ufffd\ufffd\"}" {
+		t.Errorf("invalid UTF-8 becomes %q", got)
+	}
 }

@@ -207,8 +207,8 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, out any
 	return c.JSON(ctx, Request{Path: path, Query: query}, out)
 }
 
-// Table requests the object or list at a path as the server's table. Its cells are strings, int64s, float64s and
-// bools.
+// Table requests the object or list at a path as the server's table. Each row has a cell for each column: a string,
+// int64, float64 or bool as the server sent it. The names of the columns are clean.
 func (c *Client) Table(ctx context.Context, path string) (*metav1.Table, error) {
 	var data json.RawMessage
 	accept := http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}}
@@ -224,6 +224,9 @@ func (c *Client) Table(ctx context.Context, path string) (*metav1.Table, error) 
 			return nil, fmt.Errorf("read the table of %s: a row has %d cells for %d columns", path,
 				len(row.Cells), len(table.ColumnDefinitions))
 		}
+	}
+	for i := range table.ColumnDefinitions {
+		table.ColumnDefinitions[i].Name = draw.Clean(table.ColumnDefinitions[i].Name)
 	}
 	return table, nil
 }

@@ -58,7 +58,7 @@ const leastName = 12
 func listColumns(w int, table *metav1.Table) []column {
 	var all []column
 	for i, c := range table.ColumnDefinitions {
-		one := column{title: strings.ToLower(c.Name), width: len(c.Name), right: c.Type == "integer"}
+		one := column{title: strings.ToLower(c.Name), width: draw.Width(c.Name), right: c.Type == "integer"}
 		for _, row := range table.Rows {
 			one.width = max(one.width, draw.Width(fmt.Sprint(row.Cells[i])))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/pane"
 	"github.com/kx-apiserver/kx/tui/screen"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 // report is the result of a question about a cache: a check, or an object in both places.
@@ -41,7 +42,7 @@ func (s *Screen) askAbout(title, command string, ask func() ([]line, error)) tea
 // check compares the chosen cache with etcd.
 func (s *Screen) check() tea.Cmd {
 	name, life, client := s.want, s.life, s.host.API()
-	return s.askAbout("Check "+name+" against etcd", "kx cache check "+name, func() ([]line, error) {
+	return s.askAbout("Check "+name+" against etcd", shell.Line("kx", "cache", "check", name), func() ([]line, error) {
 		var check v1alpha1.CacheCheck
 		err := client.Get(life, cachesPath+"/"+url.PathEscape(name)+"/check", nil, &check)
 		return checkLines(&check.Status), err
@@ -74,7 +75,7 @@ func (s *Screen) object(namespace, name string) tea.Cmd {
 		query.Set("namespace", namespace)
 		title = namespace + "/" + name
 	}
-	return s.askAbout("Object "+draw.Clean(title)+" of "+cache, "kx cache get "+cache+" "+title, func() ([]line, error) {
+	return s.askAbout("Object "+title+" of "+cache, shell.Line("kx", "cache", "get", cache, title), func() ([]line, error) {
 		var object v1alpha1.CachedObject
 		err := client.Get(life, cachesPath+"/"+url.PathEscape(cache)+"/object", query, &object)
 		if err != nil {
@@ -166,7 +167,7 @@ func (s *Screen) resultRows() pane.Content {
 		lines = s.streamLines(&v)
 		c.Note = streamNote(&v)
 	case s.report != nil:
-		c.Title = look.Title(s.report.title)
+		c.Title = look.Title(draw.Clean(s.report.title))
 		lines = s.report.lines
 		switch {
 		case s.report.pending:

@@ -44,12 +44,12 @@ type Screen struct {
 	heard  bool            // the server has answered
 	one    *v1alpha1.Cache // the chosen one, with its watches
 	want   string          // its name
-	led    bool            // the user was led to it, and it was not there yet
+	led    bool            // a target named it, and no list was searched for it yet
 	wrong  string          // why the server did not answer
 
 	stream  *stream  // the user's watch
 	watched progress // its events at the last Drain
-	report  *report  // or the result of a question
+	report  *report  // or the result of a question; one of the two at most
 
 	list, watchers, result *pane.Rows
 }
@@ -134,18 +134,18 @@ func (s *Screen) Drain() tea.Cmd {
 	return nil
 }
 
-// unused reports whether nobody has asked for the cache of a row.
+// unused reports whether no request has needed the cache of a row yet.
 func (s *Screen) unused(row metav1.TableRow) bool {
 	i := s.stateColumn()
 	return i >= 0 && row.Cells[i] == string(v1alpha1.CacheUninitialized)
 }
 
-// stateColumn returns the index of the column of the state; -1 for none.
+// stateColumn returns the index of the column State; -1 if the server has none.
 func (s *Screen) stateColumn() int {
 	return slices.IndexFunc(s.caches.ColumnDefinitions, func(c metav1.TableColumnDefinition) bool { return c.Name == "State" })
 }
 
-// usedFirst puts the caches that are in use before those that nobody has asked for.
+// usedFirst sorts the unused caches last.
 func (s *Screen) usedFirst() {
 	rank := func(row metav1.TableRow) int {
 		if s.unused(row) {
@@ -156,25 +156,25 @@ func (s *Screen) usedFirst() {
 	slices.SortStableFunc(s.caches.Rows, func(a, b metav1.TableRow) int { return rank(a) - rank(b) })
 }
 
-// place puts the cursor on the chosen cache.
+// place puts the cursor on the chosen cache. If the server does not have it, the one under the cursor is chosen.
 func (s *Screen) place() {
 	i := slices.IndexFunc(s.caches.Rows, func(row metav1.TableRow) bool { return nameIn(row) == s.want })
 	switch {
 	case i >= 0:
 		s.list.SetCursor(i)
-		s.led = false
 	case !s.heard || len(s.caches.Rows) == 0:
-	case s.led:
-		s.led = false
-		s.host.Complain(s.host.Theme().Words.Phrase(
-			"there is no watch cache of %s: events have none, nor what --watch-cache-sizes takes it from", draw.Clean(s.want)))
-		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
-	default: // its resource is no longer served
-		s.choose(nameIn(s.caches.Rows[min(max(s.list.Cursor(), 0), len(s.caches.Rows)-1)]))
+		return // there is none to choose
+	default: // without a target, its resource is no longer served
+		if s.led {
+			s.host.Complain(s.host.Theme().Words.Phrase(
+				"there is no watch cache of %s: events have none, nor what --watch-cache-sizes takes it from", draw.Clean(s.want)))
+		}
+		s.choose(nameIn(s.caches.Rows[s.list.Cursor()]))
 	}
+	s.led = false
 }
 
-// choose selects a cache.
+// choose makes a cache the chosen one, and has its watches polled.
 func (s *Screen) choose(name string) {
 	if s.want != name {
 		s.one = nil
@@ -194,7 +194,7 @@ func (s *Screen) stopStream() {
 	s.stream, s.watched = nil, progress{}
 }
 
-// followCursor follows the cursor of a pane.
+// followCursor chooses the cache under the cursor, if that is the pane in which it moved.
 func (s *Screen) followCursor(pane int) tea.Cmd {
 	if i := s.list.Cursor(); pane == cachesPart && i >= 0 {
 		s.choose(nameIn(s.caches.Rows[i]))
@@ -209,7 +209,7 @@ const (
 	leastHigh = 4
 )
 
-// arrange places the panes one below the other. The result has a place only if there is one.
+// arrange places the panes one below the other. The pane of the result is left out while there is none.
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if h < low {
 		return nil

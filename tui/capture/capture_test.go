@@ -252,4 +252,16 @@ func TestComplete(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	s.ring.At(0).Spec.User, s.ring.At(1).Spec.User = "zé", "zè" // their first bytes are the same
+	s.Line().Set("user:z")
+	h.Press("tab")
+	if got := s.Line().String(); got != "user:z" {
+		t.Errorf("half a character is completed: %q", got)
+	}
+	s.ring.At(0).Spec.User = `zz"y`
+	s.Line().Set(`user:"zz`)
+	h.Press("tab")
+	if got := s.Line().String(); got != `user:"zz\"y"` {
+		t.Errorf("quotes within quotes: %s", got)
+	}
 }

@@ -4,16 +4,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/kx-apiserver/kx/core/filter"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/keys"
 )
 
-// completionPlace returns the part of the filter at the cursor.
+// completionPlace returns the place in the typed filter at the cursor.
 func (s *Screen) completionPlace() filter.Place { return filter.PlaceAt(s.Line().Before()) }
 
-// forms lists the filter's functions: names before a parenthesis, with their help.
+// forms lists the filter's functions. They are offered like fields, by their names with the parenthesis.
 var forms = []filter.Field{
 	{Name: "step(", Help: "several conditions on one step", Example: `step(etcd.txn why:"attempt 2")`},
 	{Name: "steps(", Help: "how many steps fulfil conditions", Example: "steps(etcd.txn)>1"},
@@ -39,7 +40,7 @@ func (s *Screen) candidates() []filter.Field {
 	return found
 }
 
-// inList maps a field to its value in a request of the list.
+// inList maps a field to its value in a request. It has the fields that the list knows without the server.
 var inList = map[string]func(*v1alpha1.JourneySpec) string{
 	"verb":     func(q *v1alpha1.JourneySpec) string { return q.Verb },
 	"resource": func(q *v1alpha1.JourneySpec) string { return q.Resource },
@@ -93,7 +94,7 @@ func (s *Screen) values() []string {
 	return found
 }
 
-// complete completes the word before the cursor up to the first ambiguity.
+// complete types the rest of the word before the cursor, as far as all candidates agree.
 func (s *Screen) complete() {
 	at := s.completionPlace()
 	names := s.values()
@@ -118,6 +119,7 @@ func (s *Screen) complete() {
 			common += ":"
 		}
 	case at.Quoted:
+		common = word + inQuotes(strings.TrimPrefix(common, word))
 		if only {
 			common += `"`
 		}
@@ -125,19 +127,28 @@ func (s *Screen) complete() {
 		for range []rune(word) {
 			s.Line().Handle(keys.EditBackspace)
 		}
-		common, word = strings.TrimSuffix(strconv.Quote(common), `"`), ""
+		common, word = `"`+inQuotes(common), ""
 		if only {
 			common += `"`
 		}
 	}
-	s.Type([]rune(common[len(word):]))
+	// Fields match the word in any case, so the names may have less in common than its length.
+	s.Type([]rune(common[min(len(word), len(common)):]))
 }
 
+// inQuotes writes a text as it stands between quotes.
+func inQuotes(text string) string {
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
+}
+
+// commonPrefix returns the characters with which all names begin.
 func commonPrefix(names []string) string {
 	common := names[0]
 	for _, name := range names {
 		for !strings.HasPrefix(name, common) {
-			common = common[:len(common)-1]
+			_, size := utf8.DecodeLastRuneInString(common)
+			common = common[:len(common)-size]
 		}
 	}
 	return common

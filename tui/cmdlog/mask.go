@@ -14,15 +14,15 @@ import (
 	"github.com/kx-apiserver/kx/tui/api"
 )
 
-// maskRequest returns the body of a request without secrets, and whether that hid some. ok is false if the body may
-// have some and can't be read.
+// maskRequest returns the body of a request without secrets, and whether it had any. ok is false if the body can't be
+// masked and may have some.
 func maskRequest(r api.Request) (body []byte, hidden, ok bool) {
 	words := segments(r.Path)
 	switch {
 	case len(r.Body) == 0:
 		return nil, false, true
 	case strings.HasPrefix(r.Path, api.KX) && slices.Contains(words, "step"):
-		// An edit has a part of any object, which does not say what it is of.
+		// An edit is a patch of an object, which does not say whether the object is a Secret.
 		command := v1alpha1.JourneyCommand{}
 		err := json.Unmarshal(r.Body, &command)
 		return r.Body, false, err == nil && command.Spec.Patch == nil
@@ -33,6 +33,8 @@ func maskRequest(r api.Request) (body []byte, hidden, ok bool) {
 		body, err = mask.JSON(text, confidential)
 	}
 	switch {
+	case bytes.Contains(r.Body, []byte("\n---")):
+		return nil, false, false // only the first document was read
 	case err != nil:
 		return r.Body, false, !confidential
 	case bytes.Equal(body, text):
@@ -41,11 +43,11 @@ func maskRequest(r api.Request) (body []byte, hidden, ok bool) {
 	return body, true, true
 }
 
-// confidentialWords are the segments of paths whose bodies package mask calls confidential. An object that has such a
-// name is masked for nothing.
+// confidentialWords are the segments of paths whose bodies package mask calls confidential. An object with such a name
+// is masked too, without need.
 var confidentialWords = map[string]bool{"secrets": true, "token": true, "tokenreviews": true}
 
-// segments are the parts of a path as the server reads them.
+// segments returns the parts of a path as the server reads them.
 func segments(path string) []string {
 	path, _, _ = strings.Cut(path, "?")
 	if plain, err := url.PathUnescape(path); err == nil {

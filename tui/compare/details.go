@@ -205,7 +205,8 @@ func (s *Screen) text() string {
 		case p.Differs:
 			mark = "~"
 		}
-		b.WriteString(mark + " " + strings.Repeat("  ", p.Depth) + s.title(p) + "  " + took(s.a, p.A) + "  " + took(s.b, p.B) + "\n")
+		b.WriteString(mark + " " + strings.Repeat(" ", min(2*p.Depth, indentMost)) + s.title(p) +
+			"  " + took(s.a, p.A) + "  " + took(s.b, p.B) + "\n")
 	}
 	return b.String()
 }

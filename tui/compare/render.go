@@ -9,6 +9,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/draw"
 	"github.com/kx-apiserver/kx/tui/layout"
 	"github.com/kx-apiserver/kx/tui/pane"
+	"github.com/kx-apiserver/kx/tui/shell"
 	"github.com/kx-apiserver/kx/tui/theme"
 )
 
@@ -24,7 +25,7 @@ const (
 	leastHigh = 4
 )
 
-// arrange places the panes.
+// arrange places the panes side by side, or one below the other where that is too narrow.
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if w >= besideFrom {
 		left := layout.Border(w, w*3/5, s.Borders().Across, leastWide, leastWide)
@@ -34,7 +35,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	return []layout.Rect{layout.NewRect(0, 0, w, top), layout.NewRect(0, top, w, h-top)}
 }
 
-// Render draws the screen.
+// Render draws the panes, or says how to compare two requests while there are none.
 func (s *Screen) Render() []string {
 	if s.a == nil {
 		w, h := s.Size()
@@ -48,7 +49,7 @@ func (s *Screen) head() []string {
 	return []string{s.request(look, "A <", s.a), s.request(look, "B >", s.b), s.verdict(look)}
 }
 
-// request draws one of the two requests in a line.
+// request draws one of the two requests in a line: its name, and at the right how it ended.
 func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) string {
 	w, _ := s.Size()
 	st := &j.Status
@@ -59,7 +60,7 @@ func (s *Screen) request(look theme.Theme, name string, j *v1alpha1.Journey) str
 	return draw.Ends(" "+look.Tab(name)+" "+j.Name+"  "+j.Spec.Method+" "+j.Spec.URI, end+" ", w)
 }
 
-// verdict counts the common and the different steps.
+// verdict says how many steps are in both, how many of these differ, and how many are in one alone.
 func (s *Screen) verdict(look theme.Theme) string {
 	both, differ, onlyA, onlyB := diff.CountPairs(s.all)
 	return look.Dim("     " + look.Words.Phrase(
@@ -67,14 +68,15 @@ func (s *Screen) verdict(look theme.Theme) string {
 		both, differ, onlyA, onlyB))
 }
 
+// tookWidth is the width of a column of durations.
 const tookWidth = 8
 
-// columns joins the cells of a row.
+// columns makes a row w cells wide: the step takes what the two durations leave.
 func columns(w int, step, a, b string) string {
 	return draw.Fit(step, max(w-2*tookWidth-1, 0)) + draw.FitRight(a, tookWidth) + draw.FitRight(b, tookWidth) + " "
 }
 
-// stepRows draws the pairs.
+// stepRows describes the pane of the aligned steps.
 func (s *Screen) stepRows() pane.Content {
 	look := s.host.Theme()
 	w, _ := s.steps.Size()
@@ -88,9 +90,13 @@ func (s *Screen) stepRows() pane.Content {
 	}
 }
 
+// indentMost limits the indent of a step: a server may send calls of any depth.
+const indentMost = 40
+
+// pair draws one pair, with the mark of its kind.
 func (s *Screen) pair(p diff.StepPair, w int, look theme.Theme) pane.Row {
 	title := s.title(p)
-	row := pane.Row{Full: title, Text: columns(w, strings.Repeat(" ", min(2*p.Depth, 40))+title, took(s.a, p.A), took(s.b, p.B))}
+	row := pane.Row{Full: title, Text: columns(w, strings.Repeat(" ", min(2*p.Depth, indentMost))+title, took(s.a, p.A), took(s.b, p.B))}
 	switch {
 	case p.B < 0:
 		row.Mark, row.Style = "<", look.Bad
@@ -102,7 +108,7 @@ func (s *Screen) pair(p diff.StepPair, w int, look theme.Theme) pane.Row {
 	return row
 }
 
-// title returns the ID of a pair's step; both, if they are not the same.
+// title names a pair's step by its ID and title, or by both IDs if they differ.
 func (s *Screen) title(p diff.StepPair) string {
 	switch {
 	case p.B < 0:
@@ -120,6 +126,7 @@ func name(j *v1alpha1.Journey, i int) string {
 	return j.Status.Steps[i].ID + "  " + j.Status.Steps[i].Title
 }
 
+// took returns how long a step took: - if the request did not take it, ... while it runs.
 func took(j *v1alpha1.Journey, i int) string {
 	if i < 0 {
 		return "-"
@@ -130,7 +137,7 @@ func took(j *v1alpha1.Journey, i int) string {
 	return "..."
 }
 
-// detailRows draws the details.
+// detailRows describes the pane of the pair under the cursor.
 func (s *Screen) detailRows() pane.Content {
 	look, lines := s.host.Theme(), s.lines()
 	return pane.Content{Title: look.Title(look.Words.Phrase("The step in both")), Text: true, Rows: len(lines), Row: func(i int) pane.Row {
@@ -142,5 +149,5 @@ func (s *Screen) Foot() (sameAs, state string) {
 	if s.a == nil {
 		return "", ""
 	}
-	return s.host.Theme().SameAs("kx trace compare " + s.a.Name + " " + s.b.Name), ""
+	return s.host.Theme().SameAs(shell.Line("kx", "trace", "compare", s.a.Name, s.b.Name)), ""
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/tui/api"
 	"github.com/kx-apiserver/kx/tui/keys"
+	"github.com/kx-apiserver/kx/tui/session"
 )
 
 // namesTried limits the names that Add tries for a new rule.
@@ -234,6 +235,7 @@ func (c *Control) Tell(ctx context.Context, id string, spec v1alpha1.JourneyComm
 	if err != nil {
 		return nil, err
 	}
+	session.Clean(&j)
 	return &j, nil
 }
 

@@ -16,7 +16,7 @@ import (
 // and the fields below it.
 type Control struct {
 	api     *api.Client
-	changed func()
+	changed func() // called with mu held
 	guard   func() // deferred in every goroutine
 
 	life context.Context
@@ -41,8 +41,8 @@ type Control struct {
 	made uint64
 }
 
-// New makes a Control. changed is called when View would return another View; every goroutine defers guard, which may
-// recover.
+// New makes a Control. changed is called when View would return another View. The Control holds mu then, so changed
+// must not call it. Every goroutine defers guard, which may recover.
 func New(client *api.Client, changed, guard func()) *Control {
 	c := &Control{
 		api: client, changed: changed, guard: guard,
@@ -169,8 +169,8 @@ func (c *Control) Version() uint64 {
 	return c.version
 }
 
-// HeldByOwn counts the requests that the user's own breakpoints hold. The server tells of breakpoints and of requests
-// by two watches, and either may be the first to know.
+// HeldByOwn counts the requests that the user's own breakpoints hold. Breakpoints and requests come by two watches, and
+// either may be ahead, so the larger count is returned.
 func (v View) HeldByOwn() int {
 	own, counted, listed := map[string]bool{}, 0, 0
 	for _, r := range v.Rules {
@@ -199,7 +199,7 @@ func (v View) Oldest() (since time.Time, ok bool) {
 	return since, ok
 }
 
-// tick calls changed once a second while a request is held, since the screen shows the time.
+// tick calls changed once a second while a request is held, since the screen shows how long. The View stays the same.
 func (c *Control) tick(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()

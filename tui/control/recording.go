@@ -38,6 +38,9 @@ func (c *Control) followRecordings(ctx context.Context) {
 		},
 		event: func(kind string, r v1alpha1.Recording) {
 			_, known := c.recordings[r.Name]
+			if !known && len(c.recordings) >= objectsMost {
+				return
+			}
 			if c.recordings[r.Name] = r; kind == deleted {
 				delete(c.recordings, r.Name)
 			}

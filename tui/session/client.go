@@ -43,7 +43,7 @@ func (c *client) get(ctx context.Context, id string) (*v1alpha1.Journey, error) 
 	if err != nil {
 		return nil, err
 	}
-	clean(j)
+	Clean(j)
 	lang.Complete(j, c.reasons)
 	return j, nil
 }
@@ -70,7 +70,7 @@ func (c *client) list(ctx context.Context, filter string) ([]*v1alpha1.Journey, 
 	rows := make([]*v1alpha1.Journey, len(list.Items))
 	for i := range list.Items {
 		rows[i] = &list.Items[i]
-		clean(rows[i])
+		Clean(rows[i])
 	}
 	return rows, list.ResourceVersion, nil
 }

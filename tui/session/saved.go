@@ -24,7 +24,7 @@ type archive struct {
 func newSaved(all []*v1alpha1.Journey, reasons trace.Catalogue) *archive {
 	s := &archive{all: all, byID: make(map[string]*v1alpha1.Journey, len(all)), names: subject.NewNames(reasons.Names)}
 	for _, j := range all {
-		clean(j)
+		Clean(j)
 		lang.Complete(j, reasons)
 		s.byID[j.Name] = j
 		s.names.Add(j)

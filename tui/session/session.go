@@ -245,7 +245,7 @@ func (f *follower) event(t watch.EventType, j *v1alpha1.Journey) {
 		}
 		return
 	}
-	clean(j)
+	Clean(j)
 	f.leave(func(b *Batch) {
 		b.changes = append(b.changes, change{journey: j, gone: t == watch.Deleted})
 		if b.present != nil && t != watch.Deleted {

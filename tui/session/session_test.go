@@ -171,6 +171,7 @@ func TestGet(t *testing.T) {
 	hostile := journey("a")
 	hostile.Spec.UserAgent, hostile.Spec.User = "\x1b]0;owned\x07", escapetest.Any()
 	hostile.Status.Steps = []v1alpha1.Step{{ID: "x", Parent: 3, Why: "a\nb"}, {ID: "y", Parent: 0}}
+	hostile.Status.Held = []v1alpha1.HeldStep{{Step: -1}, {Step: 1}}
 	server.Put(hostile)
 	s, _ := start(t, server)
 	ctx := context.Background()
@@ -180,6 +181,9 @@ func TestGet(t *testing.T) {
 	}
 	if steps := j.Status.Steps; escapetest.Find(j.Spec.User, "") != "" || j.Spec.UserAgent != "\uFFFD]0;owned\uFFFD" || steps[0].Why != "a b" || steps[0].Parent != -1 || steps[1].Parent != 0 {
 		t.Errorf("%+v", j)
+	}
+	if held := j.Status.Held; len(held) != 1 || held[0].Step != 1 {
+		t.Errorf("held at %+v", held)
 	}
 	if _, err := s.Get(ctx, "gone"); !errors.Is(err, ErrForgotten) {
 		t.Errorf("one that is not there: %v", err)

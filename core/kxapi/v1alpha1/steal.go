@@ -25,7 +25,10 @@ func Steal(j *Journey) (method, path, contentType string, body []byte, ok bool) 
 	path, _, _ = strings.Cut(q.URI, "?")
 	path = strings.TrimSuffix(path, "/")
 	if q.Subresource != "" {
-		path = strings.TrimSuffix(path, "/"+q.Subresource)
+		var whole bool
+		if path, whole = strings.CutSuffix(path, "/"+q.Subresource); !whole {
+			return "", "", "", nil, false // what follows proxy is a path on another server
+		}
 	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{StolenAnnotation: j.Name}}})
 	return "PATCH", path, "application/merge-patch+json", body, err == nil
