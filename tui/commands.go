@@ -22,7 +22,8 @@ const (
 // screenID returns the ID of the command that shows a screen.
 func screenID(name screen.Name) keys.ID { return keys.ID("screen." + strings.ToLower(string(name))) }
 
-// commands lists all commands of the program, in the order of help. The first one explains how to open things.
+// commands lists all commands of the program, in the order of help: the shared command that opens things, those of the
+// overlays and screens, the other shared ones, and those of the program.
 func (m *model) commands() []keys.Command {
 	var contexts []keys.Context
 	own := m.overlayCommands()
@@ -56,7 +57,7 @@ func (m *model) reachable(s screen.Screen) []keys.Command {
 	return all
 }
 
-// overlayCommands apply in the overlays: the palette, help, a menu, a question.
+// overlayCommands lists the commands of the overlays: the palette, help, a menu, a question.
 func (m *model) overlayCommands() []keys.Command {
 	in := func(ctx keys.Context) []keys.Context { return []keys.Context{ctx} }
 	return []keys.Command{
@@ -80,7 +81,7 @@ func panesOf(contexts []keys.Context) []keys.Context {
 	return slices.DeleteFunc(slices.Clone(contexts), func(ctx keys.Context) bool { return ctx.Typing })
 }
 
-// lessonCommands switch between a lesson and the screen beside it.
+// lessonCommands lists the command that switches between a lesson and the screen beside it; none without a lesson.
 func (m *model) lessonCommands(contexts []keys.Context) []keys.Command {
 	if m.lesson == nil {
 		return nil
@@ -100,7 +101,7 @@ func (m *model) otherSide() string {
 	return "lesson"
 }
 
-// programCommands have the same effect on every screen.
+// programCommands lists the commands about the program, which do the same on every screen.
 func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 	panes := panesOf(contexts)
 	everywhere := slices.Concat(contexts, []keys.Context{keys.Palette, keys.Help, keys.InHelp, keys.Ask, keys.Menu, keys.Confirm})
@@ -131,7 +132,7 @@ func (m *model) programCommands(contexts []keys.Context) []keys.Command {
 	}
 }
 
-// screenCommands show the screens that have a digit.
+// screenCommands lists the commands that show the screens with a digit.
 func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
 	places := slices.DeleteFunc(panesOf(contexts), func(ctx keys.Context) bool { return ctx.Asks })
 	var all []keys.Command
@@ -146,7 +147,7 @@ func (m *model) screenCommands(contexts []keys.Context) []keys.Command {
 	return all
 }
 
-// runShared runs a command that all screens have: in the open overlay, or else on the screen.
+// runShared runs a command that all screens have: in the open overlay, or else on the side with the focus.
 func (m *model) runShared(id keys.ID) tea.Cmd {
 	if m.overlay != keys.None {
 		m.inOverlay(id)
@@ -181,8 +182,10 @@ func (m *model) whyNoLog() string {
 func (m *model) quit() tea.Cmd {
 	var lost []string
 	for _, s := range m.order {
-		if l, ok := s.(screen.QuitWarner); ok && l.QuitWarning() != "" {
-			lost = append(lost, l.QuitWarning())
+		if l, ok := s.(screen.QuitWarner); ok {
+			if warning := l.QuitWarning(); warning != "" {
+				lost = append(lost, warning)
+			}
 		}
 	}
 	if len(lost) == 0 {
@@ -192,7 +195,7 @@ func (m *model) quit() tea.Cmd {
 	return nil
 }
 
-// back closes whatever was opened last.
+// back closes what was opened last: the line or the overlay, then what the screen has open, then the screen itself.
 func (m *model) back() tea.Cmd {
 	if m.overlay == keys.InHelp {
 		m.overlay = keys.Help
@@ -254,6 +257,7 @@ func (m *model) nextTheme() {
 	m.say(m.theme.Words.Phrase("theme %s", name))
 }
 
+// takeCopy reports what a copy put on the clipboard. cut is the length of the whole text, if not all of it fits.
 func (m *model) takeCopy(msg copiedMsg) {
 	switch {
 	case msg.err != nil:

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// afterNode asks whether a request began after one of others.
+// afterNode asks whether a request began after one of those that it names.
 type afterNode struct{ requests []reference }
 
 // reference names another request.
@@ -17,13 +17,13 @@ type reference struct {
 	began  int64 // in microseconds; 0 if it is not known
 }
 
-// match goes by the numbers of two requests of one process, or else by when they began.
+// match compares the numbers of two requests of one process, or else the times at which they began.
 func (n afterNode) match(s Subject) bool {
 	v, ok := s.Field("after")
 	return ok && slices.ContainsFunc(n.requests, func(r reference) bool {
 		if process, number, ok := splitID(r.id); ok {
-			if own, n, ok := splitID(v.text); ok && own == process {
-				return n > number
+			if p, own, ok := splitID(v.text); ok && p == process {
+				return own > number
 			}
 		}
 		return r.began > 0 && v.number > r.began
@@ -59,8 +59,8 @@ func (n afterNode) write(w *writer, _ int) {
 
 func (n afterNode) cost() int { return costRequest }
 
-// Resolve returns the filter with the requests that after: names found. began says when a request began; the time is
-// zero if only its number is known. A request that is not known is an [*Error].
+// Resolve looks up the requests that the filter names by after:, and returns a filter that knows when they began. began
+// returns the time of one request, or zero if only its number is known. A request that is not known is an [*Error].
 func (f Filter) Resolve(began func(id string) (at time.Time, known bool)) (Filter, error) {
 	if f.root == nil {
 		return f, nil
@@ -73,6 +73,7 @@ func (f Filter) Resolve(began func(id string) (at time.Time, known bool)) (Filte
 	return Filter{root}, nil
 }
 
+// resolve does not look into conditions on steps: after: is a field of requests only.
 func resolve(n node, began func(string) (time.Time, bool)) (node, *Error) {
 	switch n := n.(type) {
 	case orNode:

@@ -11,13 +11,13 @@ import (
 
 // Control applies rules to requests: it holds, delays and fails their steps, without effect on other requests.
 //
-//  1. Without rules a step costs one more atomic load. rules is never changed, only replaced.
+//  1. Without rules a step costs one more atomic load. The lists of rules are never changed, only replaced.
 //  2. Only the request's own goroutine waits. It waits at a step, so never under a lock, and its seat and deadline are
 //     paused.
 //  3. Work under [BeginShared] is never disturbed, since other requests wait for it. At a mark no request is held, but a
 //     fault that names the mark's step delays it or ends its watch, for all who share it.
 //  4. The journey records each intervention. A request without a recorded journey is left alone.
-//  5. At most maxHeld requests are held. Further ones pass and are counted.
+//  5. At most maxHeld holds last at once. Further requests pass, and the rule counts them as missed.
 //  6. mu guards held and closed. Lock order: mu before a Journey's mu. Neither is held while a request waits or a
 //     rule's Changed is called.
 type Control struct {
@@ -29,7 +29,7 @@ type Control struct {
 	closed bool
 }
 
-// maxHeld bounds the requests that are held at once.
+// maxHeld bounds the holds at one time.
 const maxHeld = 64
 
 // errClosed refuses new rules while the server stops.
@@ -56,7 +56,7 @@ func (c *Control) Add(r *Rule) error {
 	return nil
 }
 
-// listFor returns the rules among which r is.
+// listFor returns the list that a rule of r's kind belongs to.
 func (c *Control) listFor(r *Rule) *atomic.Pointer[[]*Rule] {
 	if r.Kind == Recording {
 		return &c.recordings
@@ -99,7 +99,7 @@ func (c *Control) Close() {
 	}
 }
 
-// Counts are the counts of r.
+// Counts returns the counts of r.
 func (c *Control) Counts(r *Rule) Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *Control) Counts(r *Rule) Counts {
 	return n
 }
 
-// matched counts a match and says whether the rule acts on it.
+// matched counts a match and says whether the rule acts on it. It calls Changed, so the caller holds no lock.
 func (c *Control) matched(r *Rule, at Hit) bool {
 	c.mu.Lock()
 	n := r.matches
@@ -180,7 +180,8 @@ func (c *Control) endStep(s *Step, err *error) {
 	}
 }
 
-// hits are the rules that act here, in the order in which they were added.
+// hits counts a match for each rule that matches this end of the step, and returns the rules that act there, in the
+// order in which they were added.
 func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 	var hits []*Rule
 	var of *subject
@@ -207,7 +208,7 @@ func (c *Control) hits(rules []*Rule, s *Step, end bool, err error) []*Rule {
 
 // apply carries out a tracepoint or a fault.
 func (c *Control) apply(s *Step, r *Rule, end bool) {
-	name := fmt.Sprintf("%s %q", r.Kind, r.Name)
+	name := r.title()
 	note := func(kind InterventionKind, took time.Duration, format string, args ...any) {
 		s.j.addIntervention(Intervention{
 			Kind: kind, Step: int(s.index), AtEnd: end, Rule: name, Text: fmt.Sprintf(format, args...),

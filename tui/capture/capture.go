@@ -20,7 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/tui/source"
 )
 
-// ringCapacity limits the requests that the screen remembers.
+// ringCapacity limits the rows of the list. They have no steps: only the open request has.
 const ringCapacity = 10_000
 
 // Screen is the screen Capture. Its methods are called by one goroutine.
@@ -37,9 +37,9 @@ type Screen struct {
 	steps  *steps.Pane
 	detail *detail.Pane
 
-	applied string            // the filter that is followed
-	named   map[string]string // the filters that are kept, by name
-	// unfolded shows clients' discovery.
+	applied string            // the filter of the list
+	named   map[string]string // the filters that the user kept, by name
+	// unfolded reports that the list shows clients' discovery.
 	unfolded bool
 
 	open      subject
@@ -51,7 +51,7 @@ type Screen struct {
 	hidden    hiddenCount
 
 	sources  *source.Library
-	watching cacheAnswer // the watch cache that Detail is given
+	watching cacheAnswer // the watch cache that Detail shows
 	found    string      // the text of the last search
 	// lastMarked is the request on the other side of a comparison.
 	lastMarked string
@@ -101,7 +101,7 @@ type Export struct {
 	Files func(file string) (string, error)
 }
 
-// New makes the screen. It follows the server once it is shown.
+// New makes the screen. It sends no request until it is shown.
 func New(host screen.Host, held *control.Control, o Options) *Screen {
 	ring, look := session.NewRing(ringCapacity), host.Theme
 	ring.Dropped = uint64(o.Dropped)
@@ -195,7 +195,7 @@ func (s *Screen) lead() tea.Cmd {
 	case s.state.Phase != session.Live && s.state.Phase != session.AsSaved:
 		return nil
 	case s.applied != "":
-		s.follow("") // it may be that the filter hides it
+		s.follow("") // the filter may hide it
 		return nil
 	}
 	if s.want.asked {
@@ -205,12 +205,12 @@ func (s *Screen) lead() tea.Cmd {
 	return s.askFor(id)
 }
 
-// askFor requests a journey that the list does not have: it is too new for the list, or made room for others.
+// askFor requests a journey that the list does not have: it has not arrived yet, made room for others, or is folded.
 func (s *Screen) askFor(id string) tea.Cmd {
 	get := func() (*v1alpha1.Journey, error) { return s.session.Get(s.host.Context(), id) }
 	return screen.Do(s.host, get, func(j *v1alpha1.Journey, err error) tea.Cmd {
 		switch {
-		case s.want.Journey != id: // it is there by now, or the user was led elsewhere
+		case s.want.Journey != id: // the list has it by now, or the user went elsewhere
 			return nil
 		case errors.Is(err, session.ErrForgotten):
 			s.want = destination{}

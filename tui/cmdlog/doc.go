@@ -7,6 +7,6 @@
 // # Invariants
 //
 //  1. A Log has at most 500 requests with at most 64 KiB of body each; what is older is counted.
-//  2. Package mask takes secrets out of a request before anything else sees it. A body that can't be masked as a whole is
-//     left out: an edit of a held request, or several YAML documents.
+//  2. Package mask takes secrets out of a request before anything else sees it. A body that can't be masked as a whole
+//     is left out: an edit of a held request, or several YAML documents.
 package cmdlog

@@ -38,13 +38,13 @@ type AccessReviewStatus struct {
 	EvaluationError string `json:"evaluationError,omitempty"`
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (AccessReview) OpenAPIModelName() string       { return "dev.kx.v1alpha1.AccessReview" }
 func (AccessReviewStatus) OpenAPIModelName() string { return "dev.kx.v1alpha1.AccessReviewStatus" }
 
 func (in *AccessReview) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *AccessReview) DeepCopy() *AccessReview {
 	out := copyOf(in)
 	if out != nil {

@@ -323,7 +323,7 @@ type CompactionStatus struct {
 	TookMicros int64 `json:"tookMicros"`
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Compaction) OpenAPIModelName() string         { return "dev.kx.v1alpha1.Compaction" }
 func (CompactionSpec) OpenAPIModelName() string     { return "dev.kx.v1alpha1.CompactionSpec" }
 func (CompactionStatus) OpenAPIModelName() string   { return "dev.kx.v1alpha1.CompactionStatus" }

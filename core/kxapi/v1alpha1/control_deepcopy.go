@@ -4,7 +4,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 
 func (in *Breakpoint) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Breakpoint) DeepCopy() *Breakpoint {
 	out := copyOf(in)
 	if out != nil {
@@ -16,7 +16,7 @@ func (in *Breakpoint) DeepCopy() *Breakpoint {
 
 func (in *BreakpointList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *BreakpointList) DeepCopy() *BreakpointList {
 	out := copyOf(in)
 	if out != nil {
@@ -28,7 +28,7 @@ func (in *BreakpointList) DeepCopy() *BreakpointList {
 
 func (in *Fault) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Fault) DeepCopy() *Fault {
 	out := copyOf(in)
 	if out != nil {
@@ -41,7 +41,7 @@ func (in *Fault) DeepCopy() *Fault {
 
 func (in *FaultList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *FaultList) DeepCopy() *FaultList {
 	out := copyOf(in)
 	if out != nil {
@@ -53,7 +53,7 @@ func (in *FaultList) DeepCopy() *FaultList {
 
 func (in *JourneyCommand) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *JourneyCommand) DeepCopy() *JourneyCommand {
 	out := copyOf(in)
 	if out != nil {
@@ -66,7 +66,7 @@ func (in *JourneyCommand) DeepCopy() *JourneyCommand {
 
 func (in *Compaction) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Compaction) DeepCopy() *Compaction {
 	out := copyOf(in)
 	if out != nil {

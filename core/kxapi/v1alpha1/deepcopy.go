@@ -8,7 +8,7 @@ import (
 
 func (in *Journey) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Journey) DeepCopy() *Journey {
 	if in == nil {
 		return nil
@@ -40,7 +40,7 @@ func (in *Journey) DeepCopy() *Journey {
 
 func (in *JourneyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *JourneyList) DeepCopy() *JourneyList {
 	out := copyOf(in)
 	if out != nil {
@@ -52,7 +52,7 @@ func (in *JourneyList) DeepCopy() *JourneyList {
 
 func (in *Cache) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Cache) DeepCopy() *Cache {
 	if in == nil {
 		return nil
@@ -88,7 +88,7 @@ func copyItems[T any](in []T, deepCopy func(*T) *T) []T {
 
 func (in *CacheList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *CacheList) DeepCopy() *CacheList {
 	out := copyOf(in)
 	if out != nil {
@@ -100,7 +100,7 @@ func (in *CacheList) DeepCopy() *CacheList {
 
 func (in *CacheCheck) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *CacheCheck) DeepCopy() *CacheCheck {
 	if in == nil {
 		return nil
@@ -113,7 +113,7 @@ func (in *CacheCheck) DeepCopy() *CacheCheck {
 
 func (in *CachedObject) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *CachedObject) DeepCopy() *CachedObject {
 	if in == nil {
 		return nil

@@ -183,7 +183,7 @@ type KeyAuthor struct {
 	Time *metav1.Time `json:"time,omitempty"`
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Key) OpenAPIModelName() string              { return "dev.kx.v1alpha1.Key" }
 func (KeySpec) OpenAPIModelName() string          { return "dev.kx.v1alpha1.KeySpec" }
 func (KeyStatus) OpenAPIModelName() string        { return "dev.kx.v1alpha1.KeyStatus" }

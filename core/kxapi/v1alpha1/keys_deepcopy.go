@@ -8,7 +8,7 @@ import (
 
 func (in *Key) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Key) DeepCopy() *Key {
 	if in == nil {
 		return nil
@@ -26,7 +26,7 @@ func (in *Key) DeepCopy() *Key {
 
 func (in *KeyList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *KeyList) DeepCopy() *KeyList {
 	out := copyOf(in)
 	if out != nil {
@@ -38,7 +38,7 @@ func (in *KeyList) DeepCopy() *KeyList {
 
 func (in *KeyHistory) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *KeyHistory) DeepCopy() *KeyHistory {
 	if in == nil {
 		return nil

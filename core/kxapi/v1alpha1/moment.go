@@ -36,7 +36,7 @@ type MomentList struct {
 
 func (in *Moment) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Moment) DeepCopy() *Moment {
 	if in == nil {
 		return nil
@@ -48,7 +48,7 @@ func (in *Moment) DeepCopy() *Moment {
 
 func (in *MomentList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *MomentList) DeepCopy() *MomentList {
 	out := copyOf(in)
 	if out != nil {
@@ -58,7 +58,7 @@ func (in *MomentList) DeepCopy() *MomentList {
 	return out
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Moment) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Moment" }
 func (MomentList) OpenAPIModelName() string   { return "dev.kx.v1alpha1.MomentList" }
 func (MomentStatus) OpenAPIModelName() string { return "dev.kx.v1alpha1.MomentStatus" }

@@ -72,7 +72,7 @@ type RecordingList struct {
 
 func (in *Recording) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Recording) DeepCopy() *Recording {
 	out := copyOf(in)
 	if out != nil {
@@ -85,7 +85,7 @@ func (in *Recording) DeepCopy() *Recording {
 
 func (in *RecordingList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *RecordingList) DeepCopy() *RecordingList {
 	out := copyOf(in)
 	if out != nil {
@@ -95,7 +95,7 @@ func (in *RecordingList) DeepCopy() *RecordingList {
 	return out
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Recording) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Recording" }
 func (RecordingList) OpenAPIModelName() string   { return "dev.kx.v1alpha1.RecordingList" }
 func (RecordingSpec) OpenAPIModelName() string   { return "dev.kx.v1alpha1.RecordingSpec" }

@@ -23,7 +23,7 @@ func AddToScheme(s *runtime.Scheme) error {
 	return nil
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Journey) OpenAPIModelName() string            { return "dev.kx.v1alpha1.Journey" }
 func (JourneyList) OpenAPIModelName() string        { return "dev.kx.v1alpha1.JourneyList" }
 func (JourneySpec) OpenAPIModelName() string        { return "dev.kx.v1alpha1.JourneySpec" }

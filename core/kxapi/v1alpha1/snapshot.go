@@ -79,7 +79,7 @@ type RewindStatus struct {
 
 func (in *Snapshot) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Snapshot) DeepCopy() *Snapshot {
 	out := copyOf(in)
 	if out != nil {
@@ -91,7 +91,7 @@ func (in *Snapshot) DeepCopy() *Snapshot {
 
 func (in *SnapshotList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *SnapshotList) DeepCopy() *SnapshotList {
 	out := copyOf(in)
 	if out != nil {
@@ -103,7 +103,7 @@ func (in *SnapshotList) DeepCopy() *SnapshotList {
 
 func (in *Rewind) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Rewind) DeepCopy() *Rewind {
 	out := copyOf(in)
 	if out != nil {
@@ -112,7 +112,7 @@ func (in *Rewind) DeepCopy() *Rewind {
 	return out
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Snapshot) OpenAPIModelName() string       { return "dev.kx.v1alpha1.Snapshot" }
 func (SnapshotList) OpenAPIModelName() string   { return "dev.kx.v1alpha1.SnapshotList" }
 func (SnapshotSpec) OpenAPIModelName() string   { return "dev.kx.v1alpha1.SnapshotSpec" }

@@ -50,7 +50,7 @@ func SourceName(file string) string {
 	return strings.ReplaceAll(file, "/", ".")
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Source) OpenAPIModelName() string     { return "dev.kx.v1alpha1.Source" }
 func (SourceList) OpenAPIModelName() string { return "dev.kx.v1alpha1.SourceList" }
 func (SourceSpec) OpenAPIModelName() string { return "dev.kx.v1alpha1.SourceSpec" }

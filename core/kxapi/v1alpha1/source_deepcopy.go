@@ -4,7 +4,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 
 func (in *Source) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Source) DeepCopy() *Source {
 	if in == nil {
 		return nil
@@ -16,7 +16,7 @@ func (in *Source) DeepCopy() *Source {
 
 func (in *SourceList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *SourceList) DeepCopy() *SourceList {
 	out := copyOf(in)
 	if out != nil {

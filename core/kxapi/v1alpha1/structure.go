@@ -284,7 +284,7 @@ type StructureServing struct {
 	Versions []string `json:"versions"`
 }
 
-// OpenAPIModelName is the name of the type's definition.
+// OpenAPIModelName returns the name of the type's definition.
 func (Structure) OpenAPIModelName() string           { return "dev.kx.v1alpha1.Structure" }
 func (StructureList) OpenAPIModelName() string       { return "dev.kx.v1alpha1.StructureList" }
 func (StructureSpec) OpenAPIModelName() string       { return "dev.kx.v1alpha1.StructureSpec" }

@@ -8,7 +8,7 @@ import (
 
 func (in *Structure) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *Structure) DeepCopy() *Structure {
 	if in == nil {
 		return nil
@@ -58,7 +58,7 @@ func (in *StructureDefinition) deepCopy() *StructureDefinition {
 
 func (in *StructureList) DeepCopyObject() runtime.Object { return in.DeepCopy() }
 
-// DeepCopy is a copy that shares nothing with in.
+// DeepCopy returns a copy that shares nothing with in.
 func (in *StructureList) DeepCopy() *StructureList {
 	out := copyOf(in)
 	if out != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/kx-apiserver/kx/tui/source"
 )
 
-// number returns the name of a step beside its effects: its number in Steps, and its ID.
+// number names a step where another line refers to it: by its number in Steps and its ID.
 func number(j *v1alpha1.Journey, i int) string {
 	return fmt.Sprintf("#%d %s", i+1, j.Status.Steps[i].ID)
 }
 
-// step describes a step.
+// step describes the i-th step: what it did and why, what went in and came out, and the code that ran.
 func (b *builder) step(j *v1alpha1.Journey, i int) {
 	s := &j.Status.Steps[i]
 	b.add(notice, s.Title)
@@ -55,7 +55,7 @@ func (b *builder) step(j *v1alpha1.Journey, i int) {
 	}
 }
 
-// interventions lists the holds and injected failures of a step.
+// interventions lists what rules and users did to a step: the holds that last, and all that is over.
 func (b *builder) interventions(st *v1alpha1.JourneyStatus, step int) {
 	for _, h := range st.Held {
 		if int(h.Step) == step {
@@ -96,12 +96,13 @@ func (b *builder) place(p source.Place) {
 	b.blank()
 	b.add(label, strings.TrimSpace(b.words.Phrase("in the Kubernetes API server  %s", p.Release)))
 	b.fact("function", plain, p.Upstream)
-	if code.Theirs = true; p.UpstreamFile != "" {
+	if p.UpstreamFile != "" {
+		code.Theirs = true
 		b.factTo("file", plain, p.UpstreamFile, linkTo(code))
 	}
 }
 
-// mark describes a consequence of a write.
+// mark describes a consequence of a write. cause is the step that wrote, or -1.
 func (b *builder) mark(j *v1alpha1.Journey, m *v1alpha1.Mark, cause int) {
 	b.add(notice, m.Title)
 	b.fact("caused by", plain, b.words.Phrase("revision %d: nobody called it", m.Revision))
