@@ -21,7 +21,8 @@ import (
 const (
 	connectTimeout = 5 * time.Second
 
-	// The size of a page of values. The first page is a guess; each further one is sized by the one before.
+	// pageBytes is the intended size of a page of values. The first page is a guess; each further one is sized by the
+	// one before.
 	pageBytes     = 4 << 20
 	firstPageKeys = 256
 	mostPageKeys  = 10_000
@@ -29,7 +30,7 @@ const (
 	// maxSendBytes is more than etcd accepts, so that etcd and not the client refuses large values.
 	maxSendBytes = 32 << 20
 
-	// requestTimeout bounds one read: an etcd without a leader never answers.
+	// requestTimeout bounds one read: an etcd without a leader never answers a linearizable one.
 	requestTimeout = 30 * time.Second
 
 	// progressRetry is the interval of requests for a watch's progress. etcd ignores them while the watch catches up.
@@ -38,7 +39,7 @@ const (
 
 // Endpoint says how to reach an etcd.
 type Endpoint struct {
-	// URLs are the members', or unix:///path of a socket.
+	// URLs are client URLs of members, or unix:///path of a socket.
 	URLs []string
 	// CAFile, CertFile and KeyFile are PEM files.
 	CAFile, CertFile, KeyFile string
@@ -48,7 +49,8 @@ type Endpoint struct {
 type Live struct {
 	Client *clientv3.Client
 	name   string
-	urls   []string
+	// urls are the members that Status, Defragment and Hashes ask. A Live of NewLive has none.
+	urls []string
 }
 
 var _ Source = &Live{}
@@ -92,10 +94,11 @@ func Connect(ctx context.Context, e Endpoint) (*Live, error) {
 	return l, nil
 }
 
-// NewLive wraps a client that is connected already. Errors and headings call the etcd name.
+// NewLive wraps a client that is connected already. Errors and headings call the etcd name. The Live names no members,
+// so Status, Defragment and Hashes return nothing.
 func NewLive(client *clientv3.Client, name string) *Live { return &Live{Client: client, name: name} }
 
-// probe asks one member for a sign of life. A member without a leader answers too.
+// probe asks one member after another until one answers. A member without a leader answers too.
 func (l *Live) probe(ctx context.Context) error {
 	var errs []error
 	for _, url := range l.urls {
@@ -126,24 +129,24 @@ func (l *Live) Head(ctx context.Context) (Head, error) {
 	if err == nil {
 		return head, nil
 	} else if !errors.Is(err, rpctypes.ErrCompacted) {
-		return Head{}, fmt.Errorf("%s: read the oldest revision: %w", l.Name(), err)
+		return Head{}, fmt.Errorf("%s: read the oldest revision: %w", l.Name(), noAnswer(err))
 	}
-	// etcd tells its oldest revision only to a watch from one that is too old.
+	// Only the error of a watch that starts at a compacted revision names the oldest one.
 	for resp := range l.Client.Watch(ctx, compactRevKey, clientv3.WithRev(1)) {
 		if resp.CompactRevision > 0 {
 			head.Compacted = resp.CompactRevision
 			return head, nil
 		}
 		if err := resp.Err(); err != nil {
-			return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), err)
+			return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), noAnswer(err))
 		}
 	}
-	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), context.Cause(ctx))
+	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), noAnswer(context.Cause(ctx)))
 }
 
 // Revision returns the newest revision, read from a majority of the members.
 func (l *Live) Revision(ctx context.Context) (int64, error) {
-	resp, err := l.Client.Get(ctx, compactRevKey, clientv3.WithCountOnly())
+	resp, err := l.get(ctx, compactRevKey, clientv3.WithCountOnly())
 	if err != nil {
 		return 0, fmt.Errorf("%s: read the revision: %w", l.Name(), noAnswer(err))
 	}
@@ -162,7 +165,7 @@ func (l *Live) Get(ctx context.Context, key string, revision int64) (*KV, error)
 	return &kv, nil
 }
 
-// Range implements Source. All pages are of the revision of the first.
+// Range implements Source. All pages show the revision of the first.
 func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 	return func(yield func(KV, error) bool) {
 		from, end := r.Prefix, clientv3.GetPrefixRangeEnd(r.Prefix)
@@ -180,7 +183,7 @@ func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 			}
 			resp, err := l.get(ctx, from, opts...)
 			if err != nil {
-				yield(KV{}, readError(from, revision, err))
+				yield(KV{}, readError(r.Prefix, revision, err))
 				return
 			}
 			var size int64
@@ -204,7 +207,7 @@ func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 	}
 }
 
-// get is one read with a time limit.
+// get reads once, for requestTimeout at most.
 func (l *Live) get(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -246,6 +249,7 @@ func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		events := l.Client.Watch(ctx, key, clientv3.WithRev(from), clientv3.WithCreatedNotify())
+		// Without a later change of the key, only a progress notification shows that the watch has reached the end.
 		ask := time.NewTicker(progressRetry)
 		defer ask.Stop()
 		for {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,8 @@ type MemberStatus struct {
 	LatencyUs   int64    `json:"latencyUs"`
 }
 
-// answerTimeout is the time after which a member counts as silent.
+// answerTimeout is the time after which a member counts as silent: etcd's client waits for one that is down until the
+// context ends.
 const answerTimeout = 2 * time.Second
 
 // Status asks all named members at once. A silent one has only Errors.
@@ -49,6 +51,7 @@ func (l *Live) Status(ctx context.Context) []MemberStatus {
 	return out
 }
 
+// statusOf asks one member. The ID of a silent member is empty.
 func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -64,6 +67,15 @@ func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
 		RaftTerm: s.RaftTerm, RaftIndex: s.RaftIndex, RaftApplied: s.RaftAppliedIndex, Revision: s.Header.Revision,
 		Errors: s.Errors, LatencyUs: time.Since(start).Microseconds(),
 	}
+}
+
+// checkStatus returns the status of a member, or an error if it is silent. A request without a timeout needs it first.
+func (l *Live) checkStatus(ctx context.Context, url string) (MemberStatus, error) {
+	s := l.statusOf(ctx, url)
+	if s.ID == "" {
+		return s, fmt.Errorf("the member does not answer: %s", strings.Join(s.Errors, ", "))
+	}
+	return s, nil
 }
 
 func hexID(id uint64) string { return fmt.Sprintf("%x", id) }
@@ -146,9 +158,13 @@ type Defragmentation struct {
 func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmentation, error] {
 	return func(yield func(Defragmentation, error) bool) {
 		for _, url := range l.urls {
-			d := Defragmentation{Endpoint: url, Before: l.statusOf(ctx, url).DBSize}
+			before, err := l.checkStatus(ctx, url)
+			d := Defragmentation{Endpoint: url, Before: before.DBSize}
 			start := time.Now()
-			if _, err := l.Client.Defragment(ctx, url); err != nil {
+			if err == nil {
+				_, err = l.Client.Defragment(ctx, url)
+			}
+			if err != nil {
 				yield(d, fmt.Errorf("%s: defragment: %w", url, err))
 				return
 			}
@@ -165,7 +181,7 @@ func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmentation, error]
 type Hash struct {
 	Endpoint string `json:"endpoint"`
 	Hash     string `json:"hash"`
-	// The hash covers the history from Compacted to Revision. Hashes can be compared if both are equal.
+	// The hash covers the history from Compacted to Revision. Only hashes of the same history can be compared.
 	Revision  int64 `json:"revision"`
 	Compacted int64 `json:"compacted"`
 }
@@ -184,6 +200,9 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 	}
 	var out []Hash
 	for _, url := range l.urls {
+		if _, err := l.checkStatus(ctx, url); err != nil {
+			return out, fmt.Errorf("%s: hash at revision %d: %w", url, revision, err)
+		}
 		resp, err := l.Client.HashKV(ctx, url, revision)
 		if err != nil {
 			return out, fmt.Errorf("%s: hash at revision %d: %w", url, revision, err)
@@ -191,10 +210,14 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 		out = append(out, Hash{Endpoint: url, Hash: fmt.Sprintf("%08x", resp.Hash), Revision: revision,
 			Compacted: max(resp.CompactRevision, 0)})
 	}
+	first := map[int64]Hash{} // of those with the same Compacted
 	for _, h := range out {
-		if h.Compacted == out[0].Compacted && h.Hash != out[0].Hash {
-			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", errHashesDiffer, out[0].Endpoint, out[0].Hash, h.Endpoint,
-				h.Hash, revision)
+		f, ok := first[h.Compacted]
+		if !ok {
+			first[h.Compacted] = h
+		} else if h.Hash != f.Hash {
+			return out, fmt.Errorf("%w: %s has %s and %s has %s at revision %d", errHashesDiffer, f.Endpoint, f.Hash, h.Endpoint, h.Hash,
+				revision)
 		}
 	}
 	return out, nil
@@ -203,7 +226,7 @@ func (l *Live) Hashes(ctx context.Context, revision int64) ([]Hash, error) {
 // Lease is a lease, and how many keys end with it.
 type Lease struct {
 	ID string `json:"id"`
-	// GrantedSeconds is its time from one renewal to the next, RemainingSeconds the time from now.
+	// GrantedSeconds is the lease's time to live after a renewal, RemainingSeconds its time to live from now.
 	GrantedSeconds   int64    `json:"grantedSeconds"`
 	RemainingSeconds int64    `json:"remainingSeconds"`
 	Keys             int      `json:"keys"`
