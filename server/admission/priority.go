@@ -17,7 +17,7 @@ type classes struct {
 	plugin.Objects[*schedulingv1.PriorityClass]
 }
 
-// priority sets the number of a pod's class. It also refuses a second default class.
+// priority gives a pod the priority of its class. It also refuses a second default class.
 func priority(kit *plugin.Kit) plugin.Plugin {
 	c := classes{plugin.ObjectsOf[*schedulingv1.PriorityClass](kit, schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"))}
 	return plugin.Plugin{
@@ -36,7 +36,7 @@ func priority(kit *plugin.Kit) plugin.Plugin {
 			if w.GetResource().Resource != "priorityclasses" {
 				return nil
 			}
-			return plugin.WithObject(c.oneDefault)(ctx, w)
+			return plugin.WithObject(c.checkDefault)(ctx, w)
 		},
 	}
 }
@@ -71,6 +71,7 @@ var (
 		"Pod 没有指定优先级类，也没有默认类：优先级 {priority}")
 )
 
+// setPriority resolves the class of a new pod. A client may state the values of the class, but no others.
 func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Pod) error {
 	class, err := c.find(ctx, w, pod.Spec.PriorityClassName)
 	if err != nil {
@@ -100,10 +101,11 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 	return nil
 }
 
-// find returns a copy of a class. Without a name it is the default class, or a nameless one if there is none.
+// find returns a copy of a class, because the pod keeps pointers into it. Without a name it is the default class, or a
+// nameless one if there is none.
 func (c classes) find(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
 	if name == "" {
-		class, err := c.byDefault(ctx)
+		class, err := c.defaultClass(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("error occurred while retrieving default priority class: %w", err)
 		}
@@ -123,9 +125,9 @@ func (c classes) find(ctx context.Context, w plugin.Write, name string) (*schedu
 	return class.DeepCopy(), nil
 }
 
-// byDefault returns the lowest class that is marked as default, nil if there is none. Two concurrent creates
+// defaultClass returns the lowest class that is marked as default, nil if there is none. Two concurrent creates
 // can leave several.
-func (c classes) byDefault(ctx context.Context) (lowest *schedulingv1.PriorityClass, err error) {
+func (c classes) defaultClass(ctx context.Context) (lowest *schedulingv1.PriorityClass, err error) {
 	all, err := c.List(ctx, "")
 	for _, class := range all {
 		if class.GlobalDefault && (lowest == nil || class.Value < lowest.Value) {
@@ -137,12 +139,13 @@ func (c classes) byDefault(ctx context.Context) (lowest *schedulingv1.PriorityCl
 
 var onlyDefault = trace.Because("only-default", "no other class is the default", "没有其他默认类")
 
-func (c classes) oneDefault(ctx context.Context, w plugin.Write, class *schedulingv1.PriorityClass) error {
+// checkDefault refuses a default class while another class is the default.
+func (c classes) checkDefault(ctx context.Context, w plugin.Write, class *schedulingv1.PriorityClass) error {
 	if !class.GlobalDefault {
 		w.Step.Why(pluginLeft)
 		return nil
 	}
-	other, err := c.byDefault(ctx)
+	other, err := c.defaultClass(ctx)
 	if err != nil {
 		return fmt.Errorf("failed to get default priority class: %w", err)
 	}

@@ -60,7 +60,7 @@ func mayCharge(a admission.Attributes) bool {
 	return sub == "" && creates
 }
 
-// deadlineSet reports whether the scopes count a pod as one that ends by itself.
+// deadlineSet reports whether a pod is in the scope Terminating: a write that changes this moves it to other quotas.
 func deadlineSet(obj runtime.Object) bool {
 	pod, ok := obj.(*corev1.Pod)
 	return ok && pod.Spec.ActiveDeadlineSeconds != nil && *pod.Spec.ActiveDeadlineSeconds >= 0
@@ -114,10 +114,10 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 	if err := q.limits.hold(c, all, charged); err != nil {
 		return err
 	}
-	var told []string
-	tell := func(text string) {
+	var charges []string // as the step shows them
+	note := func(text string) {
 		if text != "" {
-			told = append(told, text)
+			charges = append(charges, text)
 		}
 	}
 	for _, one := range charged {
@@ -126,7 +126,7 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 			return err
 		}
 		if w.IsDryRun() {
-			tell(formatUsage(one, more))
+			note(formatUsage(one, more))
 		}
 	}
 	if !w.IsDryRun() {
@@ -135,21 +135,22 @@ func (q quotas) hold(ctx context.Context, w plugin.Write, all []*corev1.Resource
 			if err != nil {
 				return err
 			}
-			tell(text)
+			note(text)
 		}
 	}
 	switch {
-	case len(told) == 0:
+	case len(charges) == 0:
 		w.Step.Why(quotasUntouched)
 	case w.IsDryRun():
-		w.Step.WhyText(quotasHaveRoom, trace.ListOf(told).Join("; "))
+		w.Step.WhyText(quotasHaveRoom, trace.ListOf(charges).Join("; "))
 	default:
-		w.Step.WhyText(quotasCharged, trace.ListOf(told).Join("; "))
+		w.Step.WhyText(quotasCharged, trace.ListOf(charges).Join("; "))
 	}
 	return nil
 }
 
-// charge adds the write to the usage of a quota, if the quota's current state has room for it.
+// charge adds the write to the usage of a quota, if the quota's current state has room for it. The text describes the
+// usage after that; it is empty if nothing was added.
 func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota) (text string, err error) {
 	err = q.UpdateStatus(ctx, one.Namespace, one.Name, func(now *corev1.ResourceQuota) (bool, error) {
 		text = ""
@@ -171,15 +172,16 @@ func (q quotas) charge(ctx context.Context, c *charge, one *corev1.ResourceQuota
 	return text, err
 }
 
-// charge holds the usage of a write, to be charged to quotas.
+// charge is the usage of a write that quotas are charged with.
 type charge struct {
 	w        plugin.Write
 	resource schema.GroupResource
 	usage    *quota.Usage
-	// old is nil for new objects.
+	// old is the usage before the write, nil for new objects.
 	old *quota.Usage
 }
 
+// newCharge measures a write. An old object without a resourceVersion is none: the update creates the object.
 func newCharge(w plugin.Write) (c *charge, err error) {
 	c = &charge{w: w, resource: w.GetResource().GroupResource()}
 	if c.usage, err = c.measure(w.GetObject()); err != nil {
@@ -198,6 +200,7 @@ func newCharge(w plugin.Write) (c *charge, err error) {
 	return c, nil
 }
 
+// measure returns the usage of an object at this moment.
 func (c *charge) measure(obj runtime.Object) (*quota.Usage, error) {
 	u, err := quota.Measure(c.resource, obj)
 	if err == nil && !u.Until.IsZero() && !time.Now().Before(u.Until) {
@@ -206,15 +209,15 @@ func (c *charge) measure(obj runtime.Object) (*quota.Usage, error) {
 	return u, err
 }
 
-// counts reports whether a quota counts the object, and refuses an object that lacks the amounts which the
-// quota counts.
+// counts reports whether a quota counts the object. It refuses an object that does not specify what the quota counts,
+// and every object as long as the usage of the quota is not known.
 func (c *charge) counts(q *corev1.ResourceQuota) (bool, error) {
 	names := quota.Names(c.resource, q.Status.Hard)
 	if len(names) == 0 || !quota.Matches(&q.Spec, c.usage) {
 		return false, nil
 	}
 	if pod, ok := c.w.GetObject().(*corev1.Pod); ok {
-		if missing := unnamed(pod, names); missing != "" {
+		if missing := unspecified(pod, names); missing != "" {
 			return false, c.w.Refusal("failed quota: %s: must specify %s", q.Name, missing)
 		}
 	}
@@ -335,9 +338,9 @@ func joinNames(names []corev1.ResourceName) string {
 	return joinTexts(names, func(n corev1.ResourceName) string { return string(n) })
 }
 
-// unnamed lists the counted amounts that containers don't specify, and these containers. Only CPU and memory
-// have to be specified, and only if the pod does not specify them as a whole.
-func unnamed(pod *corev1.Pod, counted []corev1.ResourceName) string {
+// unspecified lists the counted amounts that containers don't specify, and these containers. Only CPU and memory
+// have to be specified, and only if the pod has no resources as a whole.
+func unspecified(pod *corev1.Pod, counted []corev1.ResourceName) string {
 	if podresource.IsPodLevelResourcesSet(pod) {
 		return ""
 	}
@@ -366,9 +369,9 @@ func unnamed(pod *corev1.Pod, counted []corev1.ResourceName) string {
 			missing[string(name)][c.Name] = true
 		}
 	}
-	var told []string
+	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		told = append(told, name+" for: "+strings.Join(slices.Sorted(maps.Keys(missing[name])), ","))
+		parts = append(parts, name+" for: "+strings.Join(slices.Sorted(maps.Keys(missing[name])), ","))
 	}
-	return strings.Join(told, "; ")
+	return strings.Join(parts, "; ")
 }

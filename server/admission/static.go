@@ -13,32 +13,32 @@ import (
 	"github.com/kx-apiserver/kx/server/reload"
 )
 
-// take applies the manifests of a plugin.
+// take applies the manifests of a plugin. An error leaves the earlier ones in effect.
 type take func(ctx context.Context, files []reload.File, hash string) error
 
-// static creates a plugin whose configuration may name a directory of manifests. They are read now, and again
-// when they change.
+// static returns the function that creates a plugin whose configuration may name a directory of manifests. They are
+// read at once, and again when they change.
 func static(name string, dirOf func(*Plugins, []byte) (string, error), takeOf func(*Plugins) take,
-	made func(*Plugins) plugin.Plugin) func(*Plugins, *Config, []byte) (plugin.Plugin, error) {
+	pluginOf func(*Plugins) plugin.Plugin) func(*Plugins, *Config, []byte) (plugin.Plugin, error) {
 	return func(p *Plugins, c *Config, data []byte) (plugin.Plugin, error) {
 		dir, err := dirOf(p, data)
 		if err != nil || dir == "" {
-			return made(p), err
+			return pluginOf(p), err
 		}
-		source, taking := reload.Directory(dir), takeOf(p)
+		source, apply := reload.Directory(dir), takeOf(p)
 		files, hash, err := source.Read()
 		if err == nil {
-			err = taking(context.Background(), files, hash)
+			err = apply(context.Background(), files, hash)
 		}
 		if err != nil {
 			return plugin.Plugin{}, fmt.Errorf("staticManifestsDir: %w", err)
 		}
 		p.manifests = append(p.manifests, reload.New(reload.Config{
-			Source: source, What: "the manifests of " + name, Take: taking,
+			Source: source, What: "the manifests of " + name, Take: apply,
 			Metrics: "apiserver_manifest_admission_config_controller", Flag: "staticManifestsDir", Process: c.Process,
 			Labels: prometheus.Labels{"plugin": name}, Registry: c.Registry, Log: c.Log,
 		}, hash))
-		return made(p), nil
+		return pluginOf(p), nil
 	}
 }
 
@@ -69,7 +69,7 @@ func (p *Plugins) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Static reports whether there are manifests.
+// Static reports whether any plugin reads a directory of manifests.
 func (p *Plugins) Static() bool { return len(p.manifests) > 0 }
 
 // Ready returns an error for each directory of manifests that was not applied.

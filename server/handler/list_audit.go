@@ -9,14 +9,14 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 )
 
-// maxAuditedBytes limits the stored size of a list's items from which on the list is left out of the audit log.
+// maxAuditedBytes limits the lists in the audit log, by the stored size of their items.
 const maxAuditedBytes = 1 << 20
 
 // truncatedAnnotation marks an audit event whose object was left out, as upstream's truncating backend does.
 const truncatedAnnotation = "audit.k8s.io/truncated"
 
-// audit adds the list to the audit event, if the policy asks for responses. An event is one piece of memory, so a long
-// list is left out and the event says so.
+// audit adds the list to the audit event, if the policy asks for responses. An event holds its list in memory as a
+// whole, so a long list is left out, and an annotation says so.
 func (a *listAnswer) audit(ctx context.Context) error {
 	if !auditsAnswers(ctx) {
 		return nil
@@ -48,6 +48,7 @@ func auditsAnswers(ctx context.Context) bool {
 	return ac != nil && !ac.GetEventLevel().Less(auditinternal.LevelRequestResponse)
 }
 
+// isShort stops at the item that exceeds maxAuditedBytes.
 func isShort(ctx context.Context, list *object.List) (bool, error) {
 	size := 0
 	for item, err := range list.Items(ctx) {

@@ -69,7 +69,7 @@ func (i *installs) present() []*install {
 		return nil
 	}
 	var all []*install
-	for _, s := range ask(i.servers()) {
+	for _, s := range takeInventory(i.servers()) {
 		all = append(all, ofServer(&s)...)
 	}
 	i.mu.Lock()

@@ -26,7 +26,7 @@ func journeyFields(j *v1alpha1.Journey) fields.Set {
 	}
 }
 
-// journeyOf converts a record for clients, with a resourceVersion. It escapes the texts.
+// journeyOf converts a record into the object that clients get, at a resourceVersion. It escapes the texts of clients.
 func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	j := &v1alpha1.Journey{
 		ObjectMeta: metav1.ObjectMeta{
@@ -50,7 +50,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 		},
 	}
 	if r.Running {
-		// A journey whose request has ended may still record the values of parts of its expressions.
+		// Values of expressions may still be recorded after the request has ended. Until that is done, clients get no time.
 		j.Status.Phase, j.Status.TookMicros = v1alpha1.JourneyRunning, 0
 	}
 	if len(r.Held) > 0 {
@@ -77,7 +77,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 	return j
 }
 
-// effectOf describes a journey that was caused by one that started at began.
+// effectOf describes a journey that another one caused, which started at began.
 func effectOf(r *trace.Record, began time.Time) v1alpha1.Effect {
 	e := v1alpha1.Effect{
 		Journey: r.ID, UserAgent: r.Request.UserAgent, Verb: r.Request.Verb, Resource: r.Request.Resource,
@@ -125,8 +125,8 @@ func stepOf(s *trace.StepRecord) v1alpha1.Step {
 func sentencesOf(steps []trace.StepRecord) (sentences []v1alpha1.Sentence) {
 	for i := range steps {
 		r := steps[i].Reason
-		said := func(s v1alpha1.Sentence) bool { return s.Kind == r.String() }
-		if !r.IsZero() && !slices.ContainsFunc(sentences, said) {
+		same := func(s v1alpha1.Sentence) bool { return s.Kind == r.String() }
+		if !r.IsZero() && !slices.ContainsFunc(sentences, same) {
 			sentences = append(sentences, v1alpha1.Sentence{Kind: r.String(), English: r.Sentence(), Chinese: r.Chinese()})
 		}
 	}

@@ -53,7 +53,7 @@ func (s *structure) resource() *anyResource {
 	})
 }
 
-// get returns one part with all details.
+// get returns one part with all details, nil if there is none of this name.
 func (s *structure) get(ctx context.Context, name string) (*v1alpha1.Structure, error) {
 	parts, err := s.draw(ctx, name)
 	if err != nil || len(parts) == 0 {
@@ -77,13 +77,13 @@ func structureFields(s *v1alpha1.Structure) fields.Set {
 	return set
 }
 
-// parsedCode returns the parsed source. The first callers wait until it is parsed, but no longer than their contexts
-// last, because a stopping server waits for its requests.
+// parsedCode returns the parsed source. The first callers wait until it is parsed, or until their contexts end: a
+// stopping server waits for its requests.
 func (s *structure) parsedCode(ctx context.Context) (*code, error) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = s.code() // its error is kept
+		_, _ = s.code() // the call below returns the error again
 	}()
 	select {
 	case <-read:
@@ -102,7 +102,7 @@ func (s *structure) draw(ctx context.Context, name string) ([]*v1alpha1.Structur
 	d := &drawing{code: code, caches: s.caches, keys: s.keys, only: name, fair: s.fair}
 	var servers []inventory
 	if s.servers != nil {
-		servers = ask(s.servers())
+		servers = takeInventory(s.servers())
 	}
 	d.filters()
 	d.chain(servers)
@@ -125,7 +125,7 @@ type inventory struct {
 	definitions []crd.ServedDefinition
 }
 
-func ask(servers []Server) []inventory {
+func takeInventory(servers []Server) []inventory {
 	all := make([]inventory, len(servers))
 	for i, s := range servers {
 		all[i].Server = s

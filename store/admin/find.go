@@ -18,7 +18,7 @@ type Criteria struct {
 	Path string
 	// Name is a shell pattern for the last part of a key.
 	Name string
-	// Namespace is the part before the last.
+	// Namespace is the part between the resource and the name.
 	Namespace string
 	// Labels select objects.
 	Labels labels.Selector
@@ -33,8 +33,9 @@ type Match struct {
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	Bytes     int    `json:"bytes"`
-	Revision  int64  `json:"revision"`
+	// Bytes is 0 if the criteria need no values.
+	Bytes    int   `json:"bytes"`
+	Revision int64 `json:"revision"`
 	// Results holds the output of the JSONPath.
 	Results []string `json:"results,omitempty"`
 	// Error says why the value could not be compared with the criteria.
@@ -50,7 +51,7 @@ func Find(ctx context.Context, s Source, d *Decoder, c Criteria, revision int64,
 			yield(Match{}, err)
 			return
 		}
-		for kv, err := range Subtree(ctx, s, c.Path, Range{Revision: revision, KeysOnly: !f.values()}) {
+		for kv, err := range Subtree(ctx, s, c.Path, Range{Revision: revision, KeysOnly: !f.needsValues()}) {
 			if err != nil {
 				yield(Match{}, err)
 				return
@@ -85,8 +86,10 @@ func newFinder(d *Decoder, c Criteria) (*finder, error) {
 	return f, nil
 }
 
-func (f *finder) values() bool { return f.Labels != nil || f.path != nil }
+func (f *finder) needsValues() bool { return f.Labels != nil || f.path != nil }
 
+// match compares a key with the criteria. An object that can't be read is a match with an error, because it may be one
+// that the user looks for.
 func (f *finder) match(kv *KV) (Match, bool) {
 	m := Match{Key: kv.Key, Bytes: len(kv.Value), Revision: kv.ModRevision, Name: kv.Key[strings.LastIndexByte(kv.Key, '/')+1:]}
 	if _, rest, ok := SplitKey(f.decoder.Prefix, kv.Key); ok && len(rest) == 2 {
@@ -139,6 +142,7 @@ func (f *finder) matchPath(kv *KV, m *Match) bool {
 	return len(m.Results) > 0
 }
 
+// printValue returns the text of a result. A null has none.
 func printValue(v reflect.Value) (string, bool) {
 	for v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -5,7 +5,7 @@ import (
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// specialPrefixes are the resources whose keys are older than their names.
+// specialPrefixes has the resources whose keys do not begin with their names, because the keys are older.
 var specialPrefixes = map[schema.GroupResource]string{
 	{Resource: "replicationcontrollers"}:                "controllers",
 	{Resource: "endpoints"}:                             "services/endpoints",
@@ -15,15 +15,15 @@ var specialPrefixes = map[schema.GroupResource]string{
 	{Group: "networking.k8s.io", Resource: "ingresses"}: "ingress",
 }
 
-// ResourcePrefix begins the keys of a resource, below the prefix of all: "configmaps" or "example.com/pandas".
+// ResourcePrefix returns the part of a resource's keys after the prefix of all: "configmaps" or "example.com/pandas".
 func ResourcePrefix(resource schema.GroupResource) string {
 	resource = storedAs(resource)
 	if prefix, ok := specialPrefixes[resource]; ok {
 		return prefix
 	}
-	// No two groups of kube-apiserver have a resource of the same name, so their keys have no group. Those that
-	// client-go has clients for are its groups. CustomResourceDefinitions and APIServices belong to servers beside it,
-	// whose keys have one.
+	// Keys of kube-apiserver's own resources have no group: apart from events, no two of its groups have a resource of
+	// the same name. Its groups are those that client-go has clients for. CustomResourceDefinitions and APIServices
+	// belong to servers beside it, whose keys have the group.
 	if clientscheme.Scheme.IsGroupRegistered(resource.Group) {
 		return resource.Resource
 	}

@@ -4,8 +4,8 @@
 // manifest that describes them, and the SHA-256 of each. tar lists and unpacks it, and sha256sum -c SHA256SUMS checks
 // what was unpacked.
 //
-// In come a running etcd ([Save]), or an archive from anywhere ([Open], [Archive.Restore]). Out go an archive, or the
-// data directory of a server.
+// In comes a running etcd ([Save]), or an archive from anywhere ([Open], [Archive.Restore]). Out goes an archive, or
+// the data directory of a server.
 //
 // Invariants:
 //
@@ -14,7 +14,7 @@
 //     tar file.
 //  3. No name in an archive becomes a path but those that [Save] may write. No size in it makes the reader hold more
 //     than 1 MiB.
-//  4. A restore writes to a new directory only, after the whole archive was verified. A restore that fails leaves
-//     nothing.
+//  4. A restore writes to a new directory only, after the whole archive was verified. A restore that fails leaves no
+//     file there.
 //  5. No key of an encryption configuration is in an archive, only its name.
 package backup

@@ -12,7 +12,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// Archive is an archive that was verified from end to end.
+// Archive is an archive that was verified from end to end. It can be read until the context of Open ends.
 type Archive struct {
 	Manifest Manifest
 
@@ -24,11 +24,11 @@ type Archive struct {
 	contents *admin.Contents
 }
 
-// The sentences about an archive that is of no use end like this.
+// useAnother ends the errors about archives that can't be used.
 const useAnother = ": use another backup"
 
-// Is reports whether a file begins as an archive does. For a file that is neither an archive nor a snapshot its
-// reader returns an error.
+// Is reports whether a file begins as an archive does. If it does not, the caller takes the file for a snapshot, whose
+// reader refuses anything else.
 func Is(path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func Is(path string) (bool, error) {
 		return false, fmt.Errorf("%s is compressed: unpack it with gunzip, and give what comes out", path)
 	}
 	const magicAt, magic = 257, "ustar"
-	name, _, _ := bytes.Cut(begin[:100], []byte{0})
+	name, _, _ := bytes.Cut(begin[:100], []byte{0}) // damage may have hit the magic alone
 	return n == blockBytes && (string(begin[magicAt:magicAt+len(magic)]) == magic || partName.Match(name)), nil
 }
 
@@ -69,7 +69,7 @@ func Open(ctx context.Context, path string) (*Archive, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
-// read verifies an archive. contents are the known contents of its snapshot; with nil it reads them.
+// read verifies an archive. contents are the contents of its snapshot if they are known; otherwise it reads them.
 func read(ctx context.Context, f *os.File, contents *admin.Contents) (*Archive, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -103,7 +103,8 @@ func readAll(ctx context.Context, file io.ReaderAt, size int64, contents *admin.
 	return a, a.compare()
 }
 
-// readParts reads all parts, and compares them with the hashes in the last one.
+// readParts reads all parts, and compares them with the hashes in the last one. After it, the parts that every archive
+// has are there.
 func (a *Archive) readParts() error {
 	r := &tarReader{file: a.file, size: a.size}
 	var sums bytes.Buffer
@@ -143,7 +144,7 @@ func (a *Archive) readParts() error {
 	return compareSums(listed, sums.Bytes())
 }
 
-// compareSums names the first part whose hash is another than the listed one.
+// compareSums returns an error that names the first part whose hash differs from the listed one.
 func compareSums(listed, found []byte) error {
 	if bytes.Equal(listed, found) {
 		return nil
@@ -159,7 +160,8 @@ func compareSums(listed, found []byte) error {
 	return fmt.Errorf("%s lists other parts than there are", sumsName)
 }
 
-// compare holds the manifest against the snapshot.
+// compare compares the manifest with the snapshot. An unverified manifest is from the moment before the snapshot, so
+// its revision is a lower bound and nothing else in it can be checked.
 func (a *Archive) compare() error {
 	m, c := &a.Manifest.Etcd, a.contents
 	switch {
@@ -179,7 +181,7 @@ func (a *Archive) part(name string) *place {
 	return nil
 }
 
-// small reads a part into memory.
+// small reads a part other than the snapshot into memory: tarReader bounds its size.
 func (a *Archive) small(p *place) ([]byte, error) {
 	data := make([]byte, p.size)
 	_, err := a.file.ReadAt(data, p.offset)
@@ -192,7 +194,7 @@ func (a *Archive) small(p *place) ([]byte, error) {
 // Close closes the file.
 func (a *Archive) Close() error { return a.closer.Close() }
 
-// Parts returns the names of the files in it that are neither the snapshot nor about the archive itself.
+// Parts returns the names of the parts without the snapshot, the manifest and the hashes.
 func (a *Archive) Parts() (names []string) {
 	for _, p := range a.parts {
 		if p.name != snapshotName && p.name != manifestName && p.name != sumsName {
@@ -202,7 +204,8 @@ func (a *Archive) Parts() (names []string) {
 	return names
 }
 
-// Summary describes the archive. Counts are of its snapshot, also if the manifest has only those of the moment before.
+// Summary describes the archive. The counts come from the snapshot, because an unverified manifest has those of the
+// moment before.
 func (a *Archive) Summary() *Summary {
 	s := a.summary()
 	s.Manifest.Etcd.Revision, s.Manifest.Etcd.Keys, s.Manifest.Encryption = a.contents.Revision, a.contents.Keys, a.contents.Encryption

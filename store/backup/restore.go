@@ -15,20 +15,22 @@ import (
 
 // RestoreOptions say where an archive is restored.
 type RestoreOptions struct {
-	// Dir is the data directory to make. It is missing, or has nothing but what Ignore names.
+	// Dir is the data directory to make. It must be missing, or hold only entries that Ignore names.
 	Dir    string
 	Ignore []string
-	// Bump is added to the revision of etcd. History leaves it and etcd's history as they are.
+	// Bump is added to etcd's revision. History keeps etcd's revision and history as they are, without a Bump.
 	Bump    int64
 	History bool
-	// Here is the version of this program, which has to be able to read what the archive holds.
+	// Here is the version of this program. An archive of a newer one is refused, because this one may not read it.
 	Here Version
 }
 
-// stage is where a restore makes the directory's content.
+// stage is the directory below Dir in which a restore makes the content. Both are in one file system, so that a rename
+// publishes it.
 const stage = ".restoring"
 
-// Restore makes the data directory of a server. A restore that fails leaves the directory as it was.
+// Restore makes the data directory of a server. A restore that fails removes what it wrote, but not a directory that it
+// made.
 func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (_ *admin.RestoreResult, err error) {
 	if err := a.Manifest.checkVersion(o.Here); err != nil {
 		return nil, fmt.Errorf("%s: %w: use that kx, or a newer one", a.path, err)
@@ -39,25 +41,25 @@ func (a *Archive) Restore(ctx context.Context, o RestoreOptions, progress func(b
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	made := filepath.Join(o.Dir, stage)
-	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
+	staging := filepath.Join(o.Dir, stage)
+	defer func() { err = errors.Join(err, os.RemoveAll(staging)) }()
 	for _, name := range a.Parts() {
-		if err := a.unpack(name, made); err != nil {
+		if err := a.unpack(name, staging); err != nil {
 			return nil, fmt.Errorf("restore %s to %s: %w", a.path, o.Dir, err)
 		}
 	}
 	snapshot := a.part(snapshotName)
 	in := io.NewSectionReader(&interruptible{ctx, a.file}, snapshot.offset, snapshot.size)
-	etcd := admin.RestoreOptions{Dir: filepath.Join(made, "etcd"), Bump: o.Bump, History: o.History}
+	etcd := admin.RestoreOptions{Dir: filepath.Join(staging, "etcd"), Bump: o.Bump, History: o.History}
 	restored, err := admin.RestoreDatabase(ctx, a.path, in, a.contents, etcd, progress)
 	if err != nil {
 		return nil, err
 	}
 	restored.Dir = o.Dir
-	return restored, publish(made, o.Dir)
+	return restored, publish(staging, o.Dir)
 }
 
-// unpack writes one part.
+// unpack writes one part below dir, under the part's name.
 func (a *Archive) unpack(name, dir string) error {
 	data, err := a.small(a.part(name))
 	if err != nil {
@@ -75,8 +77,8 @@ func (a *Archive) unpack(name, dir string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// publish moves the finished files into their place, etcd first: without it, a server that starts would begin with
-// nothing.
+// publish moves the finished files into their place, etcd first: if the machine stops between two moves, a server that
+// starts must not begin with an empty etcd.
 func publish(from, to string) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

@@ -51,23 +51,24 @@ func (s *store) newStateReader(key string, out runtime.Object) (*stateReader, er
 	return &stateReader{store: s, key: key, objType: v.Type()}, nil
 }
 
-// first returns the state that a write tries first: the suggested object, or the state in etcd without a suggestion.
+// first returns the state that a write tries first: the suggested object if it is of use, or else the state in etcd.
 func (r *stateReader) first(ctx context.Context, suggestion runtime.Object) (*objState, error) {
+	if r.expectCorrupt {
+		return r.read(ctx) // only etcd's bytes show that they can't be read
+	}
 	switch suggestion := suggestion.(type) {
 	case nil:
 	case *object.Encoded:
-		if state := r.encodedGuess(ctx, suggestion); state != nil && !r.expectCorrupt {
+		if state := r.encodedGuess(ctx, suggestion); state != nil {
 			return state, nil
 		}
 	default:
-		if !r.expectCorrupt {
-			return r.guess(ctx, suggestion)
-		}
+		return r.guess(ctx, suggestion)
 	}
 	return r.read(ctx)
 }
 
-// read is the state in etcd now.
+// read returns the state in etcd now.
 func (r *stateReader) read(ctx context.Context) (*objState, error) {
 	resp, err := r.store.kv.get(ctx, metrics.OperationGet, r.key, 0)
 	if err != nil {
@@ -92,7 +93,7 @@ func (r *stateReader) retry(ctx context.Context, state *objState, err error) (*o
 	return current, nil
 }
 
-// decode makes a state of the value that etcd has at the key, nil if it has none.
+// decode makes a state of etcd's value at the key. kv is nil if the key does not exist.
 func (r *stateReader) decode(ctx context.Context, kv *mvccpb.KeyValue) (*objState, error) {
 	state := &objState{obj: r.newObject(), current: true}
 	if kv == nil {
@@ -134,7 +135,7 @@ func (r *stateReader) newObject() runtime.Object {
 	return obj
 }
 
-// encodedGuess makes a state of a cached object, nil if that can't be read.
+// encodedGuess makes a state of a cached object. It returns nil if the object can't be read.
 func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encoded) *objState {
 	if suggestion.Err() != nil {
 		return nil
@@ -152,8 +153,8 @@ func (r *stateReader) encodedGuess(ctx context.Context, suggestion *object.Encod
 	return state
 }
 
-// adopt makes a state without bytes of the object that the caller has read and gives away, for a deletion. It returns
-// nil for any other suggestion.
+// adopt makes the state of a deletion from an object that the caller has read and gives away. A deletion compares no
+// bytes, so the state has none. It returns nil for any other suggestion.
 func (r *stateReader) adopt(suggestion runtime.Object) *objState {
 	if suggestion == nil || r.expectCorrupt || reflect.TypeOf(suggestion) != reflect.PointerTo(r.objType) {
 		return nil
@@ -165,7 +166,8 @@ func (r *stateReader) adopt(suggestion runtime.Object) *objState {
 	return &objState{obj: suggestion, meta: storage.ResponseMeta{ResourceVersion: revision}, rev: int64(revision)}
 }
 
-// guess makes a state of an object that the caller believes to be stored. It changes obj and changes it back.
+// guess makes a state of an object that the caller believes to be stored. It changes obj and changes it back, so obj
+// must not be shared.
 func (r *stateReader) guess(ctx context.Context, obj runtime.Object) (*objState, error) {
 	versioner := r.store.versioner
 	revision, err := versioner.ObjectResourceVersion(obj)

@@ -45,7 +45,7 @@ type trustKey struct{}
 // check permissions allow them everything.
 func WithTrust(ctx context.Context) context.Context { return context.WithValue(ctx, trustKey{}, true) }
 
-// TrustAuthorizer wraps an authorizer: contexts that Trusted marked are allowed, all others go to a.
+// TrustAuthorizer wraps an authorizer: contexts that WithTrust marked are allowed, all others go to a.
 func TrustAuthorizer(a authorizer.Authorizer) authorizer.Authorizer { return trustAuthorizer{a} }
 
 type trustAuthorizer struct{ authorizer.Authorizer }

@@ -79,8 +79,8 @@ func setPersistentVolumeClaimDefaults(c *corev1.PersistentVolumeClaim) {
 	podspec.RoundUpResources(c.Status.Capacity, c.Status.AllocatedResources)
 }
 
-// keepPersistentVolumeClaimInStatus also clears the field of a feature that is off by default, unless the stored
-// claim has it.
+// keepPersistentVolumeClaimInStatus also clears healthStatus unless the stored claim has it: its feature is off by
+// default.
 func keepPersistentVolumeClaimInStatus(c, old *corev1.PersistentVolumeClaim) {
 	c.Spec = old.Spec
 	if old.Status.HealthStatus == nil {

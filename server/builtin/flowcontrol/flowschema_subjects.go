@@ -28,6 +28,7 @@ func validateSubject(s *flowcontrolv1.Subject, path *field.Path) (errs field.Err
 	if !known.Has(s.Kind) {
 		return field.ErrorList{field.NotSupported(path.Child("kind"), s.Kind, sets.List(known))}
 	}
+	// As on a Kubernetes API server, the mistakes in the subject's own field come before the forbidden fields.
 	for _, k := range kinds {
 		switch at := path.Child(k.field); {
 		case k.kind != s.Kind:

@@ -58,7 +58,7 @@ func validateCIDRs(cidrs []string) (errs field.ErrorList) {
 		return field.ErrorList{field.Required(cidrsPath, "at least one CIDR required")}
 	}
 	if len(cidrs) > 2 {
-		// The message names the field as Kubernetes' internal type does.
+		// The message quotes the spec as Kubernetes' internal type, whose field is named CIDRs.
 		return field.ErrorList{field.Invalid(cidrsPath, struct{ CIDRs []string }{cidrs}, "may only hold up to 2 values")}
 	}
 	for i, cidr := range cidrs {

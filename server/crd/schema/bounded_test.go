@@ -106,8 +106,8 @@ func TestDefaultEndsAtLimit(t *testing.T) {
 	h := hostiles(t, n)[0]
 	d := defaulting{ctx: context.Background(), limit: 1 << 20, list: &trace.List{}}
 	d.fill(h.schema.defaults(), h.obj, nil)
-	if most := int64(1<<20) / 100; d.taken > 2*most {
-		t.Errorf("%d values were looked at, though %d defaults meet the limit", d.taken, most)
+	if most := int64(1<<20) / 100; d.visits > 2*most {
+		t.Errorf("%d values were looked at, though %d defaults meet the limit", d.visits, most)
 	}
 	if d.list.Count() > 1<<20/100+1 {
 		t.Errorf("%d defaults are said to be set", d.list.Count())

@@ -16,8 +16,8 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 )
 
-// storedFactor multiplies the limit for objects that are already stored: the schema may have had other defaults
-// when the object was written, and it should still be served if possible.
+// storedFactor multiplies the limit for objects that are already stored. The schema may have got larger defaults since
+// the object was written, and the object should still be served.
 const storedFactor = 8
 
 // Default sets the defaults of missing fields. It fails with a 413 if they would add more than Limits.Bytes, or
@@ -89,7 +89,7 @@ type defaults struct {
 	// size is the size of this place's default as JSON, 0 if there is none.
 	size       int64
 	properties map[string]*defaults
-	names      []string // of the properties, sorted
+	names      []string // of properties, sorted: a step names the first fields that get a default
 	additional *defaults
 	items      *defaults
 }
@@ -130,10 +130,11 @@ type defaulting struct {
 	limit int64
 	// list (optional) lists the fields that get a default. A default's own fields are part of it.
 	list *trace.List
-	// added counts the bytes of the defaults, including the one that exceeded the limit and ended the run.
+	// added counts the bytes of the defaults, including those that exceeded the limit.
 	added int64
-	taken int64
-	err   error
+	// visits counts the visited values, so that ctx is checked from time to time only.
+	visits int64
+	err    error
 }
 
 func (d *defaulting) result() error {
@@ -150,7 +151,7 @@ func (d *defaulting) result() error {
 
 // ended reports whether the run must stop.
 func (d *defaulting) ended() bool {
-	if d.taken++; d.taken%stepsBetweenLooks == 0 && d.err == nil {
+	if d.visits++; d.visits%stepsBetweenLooks == 0 && d.err == nil {
 		d.err = d.ctx.Err()
 	}
 	return d.err != nil || d.added > d.limit
@@ -164,19 +165,19 @@ func (d *defaulting) give(at *defaults) (value any, ok bool) {
 	return runtime.DeepCopyJSONValue(at.schema.Default.Object), true
 }
 
-// fillChild calls fill for a field or an item. If given, the value is a default itself and is listed. A path is
-// built only for a field that can still be listed.
+// fillChild calls fill for a field or an item. given means that the value is a default itself: it is listed, and the
+// fields in it are not. A path is built only while the list has room.
 func (d *defaulting) fillChild(at *defaults, value any, here spot, given bool) {
-	var told *spot
+	var place *spot
 	if !d.list.Full() {
-		told = here.clone()
+		place = here.clone()
 	}
 	if !given {
-		d.fill(at, value, told)
+		d.fill(at, value, place)
 		return
 	}
-	if told != nil {
-		d.list.Add(told.String())
+	if place != nil {
+		d.list.Add(place.String())
 	} else {
 		d.list.Skip(1)
 	}
@@ -186,7 +187,7 @@ func (d *defaulting) fillChild(at *defaults, value any, here spot, given bool) {
 	d.list = list
 }
 
-// fill sets the defaults within a value at the place here.
+// fill sets the defaults within a value at the place here, which is nil at the root and once the list is full.
 func (d *defaulting) fill(at *defaults, value any, here *spot) {
 	if at == nil || d.ended() {
 		return
@@ -206,7 +207,7 @@ func (d *defaulting) fill(at *defaults, value any, here *spot) {
 					return
 				}
 			}
-			d.fillChild(at.items, value[i], spot{above: here, index: i, item: true}, given)
+			d.fillChild(at.items, value[i], here.atIndex(i), given)
 		}
 	}
 }
@@ -229,7 +230,7 @@ func (d *defaulting) fillFields(at *defaults, fields map[string]any, here *spot)
 	}
 }
 
-// fillAdditional fills the fields that are no properties. A step names the first of them.
+// fillAdditional fills the fields that are not properties, in order while they can still be listed.
 func (d *defaulting) fillAdditional(at *defaults, fields map[string]any, here *spot) {
 	switch {
 	case at.additional == nil:

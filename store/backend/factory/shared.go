@@ -14,7 +14,7 @@ import (
 )
 
 // Pool holds the resources that all storages of a server use: connections to etcd, metrics, and memory for encoded
-// objects. Several servers in one process have one each. mu guards transports.
+// objects. Several servers in one process have one each. mu guards transports and their refs.
 type Pool struct {
 	// Metrics, Caches and Transforms count what storages, their cachers and their transformers do.
 	Metrics    *metrics.Metrics
@@ -30,8 +30,8 @@ type Pool struct {
 	transports map[transportKey]*transport
 }
 
-// NewPool registers the metrics with reg, and lets compactors write to log. Either may be nil: then metrics are
-// unregistered, or messages dropped.
+// NewPool registers the metrics with reg; compactors write to log. Without reg the metrics are not registered, without
+// log messages are dropped.
 func NewPool(reg prometheus.Registerer, log *slog.Logger) *Pool {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
