@@ -14,7 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
-// listCommand completes a command with its text: it asks an etcd for a list and writes it.
+// listCommand completes a command that has its texts already: the command asks an etcd for a list and writes it.
 func listCommand[T any](o *etcdOptions, cmd *cobra.Command, columns render.Columns[T],
 	ask func(context.Context, *admin.Live) iter.Seq2[T, error]) *cobra.Command {
 	cmd.Args = cobra.NoArgs
@@ -38,7 +38,7 @@ func listCommand[T any](o *etcdOptions, cmd *cobra.Command, columns render.Colum
 	return cmd
 }
 
-// all streams a slice and then the error that came with it.
+// all streams a slice, and then the error that came with it: rows from before a failure are written too.
 func all[T any](rows []T, err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, row := range rows {
@@ -155,8 +155,10 @@ paged lists of older revisions end with "too old", and their clients begin anew.
 						return err
 					}
 				}
-				if err := live.Compact(ctx, revision); err != nil {
-					return err
+				if revision > head.Compacted { // etcd refuses to compact to the same revision twice
+					if err := live.Compact(ctx, revision); err != nil {
+						return err
+					}
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "compacted: revisions %d to %d are left\n", revision, head.Revision)
 				return err

@@ -66,17 +66,17 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *SalvageResult, err err
 	if err != nil {
 		return nil, err
 	}
-	member := filepath.Join(o.Dir, "member", "snap")
-	if err := os.MkdirAll(member, 0o700); err != nil {
-		return nil, err
-	}
-	// It is made elsewhere and moved when complete: with half a database etcd does not start, and with none it starts
-	// empty.
+	// The database is made elsewhere and moved when complete: with half a database etcd does not start, and with none
+	// it starts empty. After a failure Dir is empty, so that the next salvage can use it.
 	part := filepath.Join(o.Dir, "part")
 	defer func() { err = errors.Join(err, os.RemoveAll(part)) }()
 	s := &salvage{from: from, part: part, out: &SalvageResult{Dir: o.Dir}}
 	if err := s.run(ctx, o.Bump); err != nil {
 		return nil, fmt.Errorf("salvage %s to %s: %w", from, o.Dir, err)
+	}
+	member := filepath.Join(o.Dir, "member", "snap")
+	if err := os.MkdirAll(member, 0o700); err != nil {
+		return nil, err
 	}
 	return s.out, os.Rename(datadir.DatabasePath(part), filepath.Join(member, "db"))
 }
@@ -144,6 +144,9 @@ func (s *salvage) run(ctx context.Context, bump int64) error {
 	}
 	head, err := f.Head(ctx)
 	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := checkBump(bump, head.Revision); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	s.out.Salvaged, s.out.Revision = head.Revision, head.Revision+bump

@@ -227,6 +227,14 @@ func Restore(ctx context.Context, o RestoreOptions, progress func(bytes int)) (*
 	return RestoreDatabase(ctx, info.File, in, c, o, progress)
 }
 
+// checkBump returns an error if a raised revision would leave too few to count writes with.
+func checkBump(bump, revision int64) error {
+	if bump > math.MaxInt64/2-revision {
+		return fmt.Errorf("a revision can't be raised by %d: too few would be left to count writes with", bump)
+	}
+	return nil
+}
+
 // RestoreDatabase is [Restore] from a reader with known contents. name stands for it in errors.
 func RestoreDatabase(
 	ctx context.Context, name string, in io.Reader, c *Contents, o RestoreOptions, progress func(bytes int),
@@ -234,8 +242,8 @@ func RestoreDatabase(
 	if o.Bump < 1 && !o.History {
 		return nil, fmt.Errorf("a revision can't be raised by %d: clients would take what is new for what they know", o.Bump)
 	}
-	if o.Bump > math.MaxInt64/2-c.Revision {
-		return nil, fmt.Errorf("a revision can't be raised by %d: too few would be left to count writes with", o.Bump)
+	if err := checkBump(o.Bump, c.Revision); err != nil {
+		return nil, err
 	}
 	if err := datadir.CheckVersion(c.StorageVersion); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -193,7 +193,7 @@ func (p *pass) measure(ctx context.Context, op operation) (*Measurement, error) 
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", op.name, context.Cause(ctx))
 	}
-	if t.all() == 0 && op.always {
+	if t.successes() == 0 && op.always {
 		return nil, fmt.Errorf("%s: nothing succeeded: %w", op.name, t.first)
 	}
 	return newMeasurement(op, t, elapsed, after.cpu-before.cpu, after.resident), nil

@@ -48,7 +48,7 @@ type Measurement struct {
 }
 
 func newMeasurement(op operation, t *tally, elapsed, cpu time.Duration, resident int64) *Measurement {
-	m := &Measurement{Name: op.name, Unit: op.unit, Count: t.all(), Failed: t.failed, Seconds: elapsed.Seconds(),
+	m := &Measurement{Name: op.name, Unit: op.unit, Count: t.successes(), Failed: t.failed, Seconds: elapsed.Seconds(),
 		P50Micros: micros(t.took.quantile(0.5)), P90Micros: micros(t.took.quantile(0.9)), P99Micros: micros(t.took.quantile(0.99)),
 		MaxMicros:     micros(t.took.max),
 		ResidentBytes: resident}

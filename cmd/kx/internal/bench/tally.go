@@ -7,6 +7,7 @@ import (
 
 // histogram counts durations in steps of 2 %, from a microsecond to days, in constant memory.
 type histogram struct {
+	// counts[i] is for durations from step^i to step^(i+1) µs. The first and the last also have all beyond them.
 	counts [1400]int64
 	n      int64
 	max    time.Duration
@@ -34,7 +35,7 @@ func (h *histogram) merge(other *histogram) {
 	h.max = max(h.max, other.max)
 }
 
-// quantile returns the middle of the quantile's step, or 0 without durations.
+// quantile returns the middle of the step that has the quantile, and at most max. Without durations it is 0.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := int64(math.Ceil(q * float64(h.n)))
 	seen := int64(0)
@@ -65,7 +66,7 @@ func (t *tally) merge(other *tally) {
 	}
 }
 
-// count counts a request.
+// count counts a request. A failure has no duration, so that it never looks fast.
 func (t *tally) count(took time.Duration, received int64, err error) {
 	if err != nil {
 		t.failed++
@@ -78,8 +79,8 @@ func (t *tally) count(took time.Duration, received int64, err error) {
 	t.received += received
 }
 
-// all returns the number of successes.
-func (t *tally) all() int64 {
+// successes returns the number of units, or of requests if no units were counted.
+func (t *tally) successes() int64 {
 	if t.units > 0 {
 		return t.units
 	}

@@ -18,23 +18,24 @@ import (
 	"github.com/kx-apiserver/kx/server/options"
 )
 
-// Base has the objects that exist before the set: those of Inputs, or those that a cluster has.
+// Base has the objects that exist before the set. They come from Inputs, or from a cluster.
 type Base struct {
 	Inputs Inputs
-	// Cluster, if not nil, is read instead of Inputs: only what the set touches, and nothing is written.
+	// Cluster, if not nil, is read instead of Inputs: only what the set touches. Nothing is written there.
 	Cluster *rest.Config
-	// Stored, if not nil, has the options of a server over what was stored, which is started to be the Cluster.
+	// Stored, if not nil, has the options of a server over stored data. It is started, and its config becomes Cluster.
 	Stored *options.Options
 	// Name names the cluster in the output.
 	Name string
 }
 
-// documents returns the objects of the base. Notes say what could not be read.
+// documents returns the objects of the base. Notes say what could not be read. A server over stored data has stopped
+// when documents returns, but Cluster stays set: load asks it whether the base is a cluster.
 func (b *Base) documents(ctx context.Context, log *slog.Logger, set []*document) (all []*document, notes []Note, err error) {
 	if b.Stored != nil {
-		s, err := start(ctx, b.Stored, log)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read what is there in %s: %w", b.Name, err)
+		s, startErr := start(ctx, b.Stored, log)
+		if startErr != nil {
+			return nil, nil, fmt.Errorf("read what is there in %s: %w", b.Name, startErr)
 		}
 		defer func() { err = errors.Join(err, s.stop()) }()
 		b.Cluster = s.config
@@ -55,14 +56,14 @@ func (b *Base) documents(ctx context.Context, log *slog.Logger, set []*document)
 	return in.documents, in.leftOut, nil
 }
 
-// load creates the objects of the base. Its policies come last, because they did not judge the objects before them.
+// load creates the objects of the base. Its policies come last: they can't refuse an object that is there already.
 func (c *checker) load(ctx context.Context) {
 	if c.base == 0 {
 		return
 	}
 	order := []stage{namespaces, definitions, params, classes, limits, roles, others}
 	if c.config.Against.Cluster != nil {
-		// The use of a quota is known there, and must not be counted once more.
+		// A quota of a cluster comes with its use. If it came before the objects, they would be counted twice.
 		order = []stage{namespaces, definitions, params, classes, roles, others, limits}
 	}
 	for _, at := range order {
@@ -113,15 +114,15 @@ func (c *checker) take(ctx context.Context, i int) {
 	c.lock.Unlock()
 }
 
-// notTaken notes an object of the base that the check does without.
+// notTaken notes an object of the base that the check goes on without.
 func (c *checker) notTaken(d *document, why string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.summary.NotTaken = append(c.summary.NotTaken, Note{d.position, d.Object.String() + ": " + why})
 }
 
-// keepsStored warns of stored objects that the new state of their definition would refuse if they were created now. The
-// server tolerates them until a client changes the fields in question.
+// keepsStored warns of objects of the base that their changed definition would refuse if they were created now. The
+// server tolerates such objects until a client changes the fields in question.
 func (c *checker) keepsStored(ctx context.Context, d *document, r *Result) {
 	if r.Updated == "" || !r.stored {
 		return
@@ -149,7 +150,7 @@ func (c *checker) keepsStored(ctx context.Context, d *document, r *Result) {
 	}
 }
 
-// storedProblem returns what its definition has against a stored object, which is read as a resource.
+// storedProblem returns why a stored object would be refused if it were created now, or "".
 func (c *checker) storedProblem(ctx context.Context, as servedResource, d *document) (problem string) {
 	a, err := c.client.do(ctx, call{method: http.MethodGet, path: as.collection(d.namespace()) + "/" + url.PathEscape(d.Name)})
 	if err != nil || a.status != nil {
@@ -160,7 +161,7 @@ func (c *checker) storedProblem(ctx context.Context, as servedResource, d *docum
 		return ""
 	}
 	scrub(object)
-	// Under another name it is a new object, whose fields are all looked at.
+	// An update would tolerate fields that stay as they are. Under another name the object is new: all fields count.
 	object["metadata"].(map[string]any)["name"] = d.Name + "-kx-check"
 	a, err = c.client.write(ctx, http.MethodPost, as.collection(d.namespace()), runtime.ContentTypeJSON,
 		url.Values{"dryRun": {metav1.DryRunAll}}, object)
@@ -170,7 +171,7 @@ func (c *checker) storedProblem(ctx context.Context, as servedResource, d *docum
 	return d.refusals(a.status)[0].Message
 }
 
-// servedNow returns a version in which the objects of a kind are served.
+// servedNow returns a version of a kind that the server still serves: the changed definition may have dropped some.
 func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (servedResource, bool) {
 	for _, k := range c.client.versions(kind) {
 		as, _ := c.client.kind(k)
@@ -183,7 +184,7 @@ func (c *checker) servedNow(ctx context.Context, kind schema.GroupKind) (servedR
 	return servedResource{}, false
 }
 
-// scrub removes from an object what belongs to the server that has it.
+// scrub removes the metadata that the server of an object has filled in.
 func scrub(object map[string]any) {
 	metadata, _ := object["metadata"].(map[string]any)
 	for _, field := range append([]string{"deletionTimestamp", "deletionGracePeriodSeconds"}, owned...) {

@@ -42,7 +42,8 @@ type checker struct {
 	base      int
 	// there and stages have the documents of the base and of the set by the stage in which they are created.
 	there, stages [stages][]int
-	// bindings lists the bindings of policies, and paramKinds the kinds of their params by the names of policies.
+	// bindings lists the bindings of policies. paramKinds has the kinds of their params, by the kind of the binding, a
+	// slash and the name of the policy: a validating and a mutating policy may have the same name.
 	bindings   []*document
 	paramKinds map[string]schema.GroupVersionKind
 	// rows are the rows of all tables in the set, and problems the mistakes in tables. tables is true if there is one.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
@@ -23,17 +24,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// manager is the name by which fields that a check wrote are known in the server.
+// manager is the field manager of the objects that a check writes.
 const manager = "kx-check"
 
 // client sends requests to the server.
 type client struct {
 	http *http.Client
+	// base is the server's URL, without a slash at its end.
 	base string
 	// whole asks for answers with the whole object.
 	whole bool
 
-	// groups has the groups that the server serves before any definition of the set.
+	// groups has the groups that the server serves before any definition of the set. It does not change after discover.
 	groups map[string]bool
 	// lock guards kinds.
 	lock  sync.RWMutex
@@ -51,8 +53,13 @@ func newClient(config *rest.Config, whole bool) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	base, _, err := rest.DefaultServerUrlFor(config) // a kubeconfig may leave out the scheme
+	if err != nil {
+		return nil, fmt.Errorf("read the server's address %q: %w", config.Host, err)
+	}
 	return &client{
-		http: c, base: config.Host, whole: whole, groups: map[string]bool{}, kinds: map[schema.GroupVersionKind]servedResource{},
+		http: c, base: strings.TrimSuffix(base.String(), "/"), whole: whole,
+		groups: map[string]bool{}, kinds: map[schema.GroupVersionKind]servedResource{},
 	}, nil
 }
 
@@ -69,15 +76,16 @@ type answer struct {
 type call struct {
 	method, path string
 	query        url.Values
-	// by is the user to send it as, nil for the administrator. counted counts the evaluations of expressions for it.
-	by      *user
+	// by is the user to send it as, nil for the administrator.
+	by *user
+	// counted says that the evaluations of expressions for this call count.
 	counted bool
 	body    []byte
 	// media is the type of the body, and accept that of the answer.
 	media, accept string
 }
 
-// do sends a request. The error says why there is no answer.
+// do sends a request. An answer that refuses it is no error.
 func (c *client) do(ctx context.Context, r call) (*answer, error) {
 	request, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
 	if err != nil {
@@ -130,13 +138,17 @@ func (c *client) write(ctx context.Context, method, path, media string, query ur
 	return c.do(ctx, call{method: method, path: path, query: query, body: body, media: media})
 }
 
-// discover fills in the kinds that the server has.
+// discover fills in the groups and kinds that the server serves.
 func (c *client) discover(ctx context.Context) error {
 	for _, path := range []string{"/api", "/apis"} {
 		a, err := c.do(ctx, call{method: http.MethodGet, path: path,
 			accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
 		if err != nil {
 			return err
+		}
+		if a.code == http.StatusNotAcceptable {
+			return fmt.Errorf("GET %s: the server has no aggregated discovery, which Kubernetes has since 1.30: "+
+				"check against a newer cluster, or against its manifests", path)
 		}
 		if a.status != nil {
 			return errors.New(a.status.Message)
@@ -179,7 +191,7 @@ func (c *client) kind(kind schema.GroupVersionKind) (servedResource, bool) {
 	return s, ok
 }
 
-// versions returns a kind in each of its versions, in their order by name.
+// versions returns a kind in each of its served versions, sorted by the name of the version.
 func (c *client) versions(of schema.GroupKind) (all []schema.GroupVersionKind) {
 	c.lock.RLock()
 	defer c.lock.RUnlock()
@@ -192,7 +204,7 @@ func (c *client) versions(of schema.GroupKind) (all []schema.GroupVersionKind) {
 	return all
 }
 
-// collection returns the path of the objects of a resource.
+// collection returns the path of a resource's list, in a namespace if the resource has namespaces.
 func (s servedResource) collection(namespace string) string {
 	path := "/apis/" + s.resource.Group + "/" + s.resource.Version
 	if s.resource.Group == "" {

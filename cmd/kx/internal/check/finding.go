@@ -16,28 +16,29 @@ import (
 
 // Messages that name a field.
 var (
-	// strictField matches the warning about a field that is unknown, or there twice in JSON.
+	// strictField matches the warning about an unknown field, or about a duplicate one in JSON.
 	strictField = regexp.MustCompile(`^(?:unknown|duplicate) field "(.+)"$`)
-	// strictLine matches the warning about a field that is there twice in YAML. The line is that of the document.
+	// strictLine matches the warning about a duplicate field in YAML. Lines count from the beginning of the document.
 	strictLine = regexp.MustCompile(`^line (\d+): (key (.+) already set in map)$`)
-	// absent matches an error about the namespace of an object.
+	// absent matches the error about a namespace that does not exist.
 	absent = regexp.MustCompile(`^namespaces ".*" not found$`)
-	// decoding matches an error of a decoder of JSON. The path has no indexes.
+	// decoding matches an error of Go's JSON decoder. Its paths have no indexes.
 	decoding = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type`)
 	// leading matches a message that begins with a field.
 	leading = regexp.MustCompile(`^((?:spec|metadata|data|rules|webhooks|subsets|template)[\w.\[\]"/-]*): `)
-	// deprecation matches the warning about a version that goes.
+	// deprecation matches the warning about a deprecated version.
 	deprecation = regexp.MustCompile(`^\S+ \w+ is deprecated`)
 )
 
-// refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or else
-// one for all. Causes without a field follow if what comes before does not say them: the second policy that refuses.
+// refusals returns the findings of an answer that refuses a document: one for each cause that names a field, or one
+// with the whole message if none does. A cause without a field follows if no finding has its text yet: if two policies
+// refuse, the message has the first alone. There is at least one finding.
 func (d *document) refusals(status *metav1.Status) []Finding {
 	var all []Finding
 	var rest []string
 	if status.Details != nil {
 		for _, cause := range status.Details.Causes {
-			if cause.Field == "" || cause.Field == "<nil>" {
+			if cause.Field == "" || cause.Field == "<nil>" { // the second is a nil field.Path as text
 				rest = append(rest, cause.Message)
 				continue
 			}
@@ -58,13 +59,13 @@ func (d *document) refusals(status *metav1.Status) []Finding {
 	return all
 }
 
-// finding returns a finding about the field that a message names, or about the document.
+// finding returns a finding at the field that a message names. Without one, it is about the document.
 func (d *document) finding(level Level, message string) Finding {
 	f := Finding{Level: level, Position: d.position, Message: message}
 	if m := strictField.FindStringSubmatch(message); m != nil {
 		f.Field = m[1]
 		if path, err := strconv.Unquote(`"` + f.Field + `"`); err == nil {
-			f.Field = path // for built-in kinds it is written as Go writes text
+			f.Field = path // for built-in kinds, the message quotes it as Go does
 		}
 		f.Position = d.field(f.Field, nil)
 		return f
@@ -94,7 +95,7 @@ func (d *document) finding(level Level, message string) Finding {
 	return f
 }
 
-// is returns a test for nodes that a decoder of JSON calls a string, number, bool, object or array.
+// is returns a test for nodes of a type, by the name that Go's JSON decoder has for it.
 func is(what string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool {
 		switch what {
@@ -113,17 +114,17 @@ func is(what string) func(*yaml.Node) bool {
 	}
 }
 
-// oldBools are the words that are booleans for the API server, whose YAML is 1.1, and not for YAML 1.2.
+// oldBools are booleans in YAML 1.1, which the API server reads, and strings in the YAML that is parsed here.
 var oldBools = []string{"y", "n", "yes", "no", "on", "off"}
 
-// unservedKind returns the finding about a document of a kind that the server does not have, and what would change
-// that.
+// unservedKind returns the finding about a document whose kind the server does not serve, with the likely remedy. It
+// also notes the definition as missing, if that is the remedy.
 func (c *checker) unservedKind(d *document) Finding {
 	kind := d.groupVersionKind()
 	message := fmt.Sprintf("no matches for kind %q in version %q", d.Kind, d.APIVersion)
 	field := "apiVersion"
 	var versions, kinds []string
-	custom := !c.client.groups[kind.Group] && kind.Group != "extensions" // whose kinds went to other groups
+	custom := !c.client.groups[kind.Group] && kind.Group != "extensions" // its kinds have moved to other groups
 	c.client.lock.RLock()
 	for k := range c.client.kinds {
 		switch {
@@ -139,12 +140,12 @@ func (c *checker) unservedKind(d *document) Finding {
 	}
 	slices.Sort(versions)
 	slices.Sort(kinds)
-	switch close := filter.Near(kind.Kind, kinds); {
+	switch near := filter.Near(kind.Kind, kinds); {
 	case len(versions) > 0:
 		message += ": it is served in " + strings.Join(versions, " and ")
-	case len(close) > 0:
+	case len(near) > 0:
 		field = "kind"
-		message += ": did you mean " + strings.Join(close, " or ") + "?"
+		message += ": did you mean " + strings.Join(near, " or ") + "?"
 	case c.definition(kind) != nil:
 		message += ": its CustomResourceDefinition is refused: " + c.definition(kind).position.String()
 	case custom:
@@ -165,17 +166,17 @@ func (c *checker) definition(kind schema.GroupVersionKind) *document {
 	return nil
 }
 
-// classKinds are the kinds of classes by the fields that name one.
+// classKinds maps a field that names a class to the kind of the class.
 var classKinds = map[string]string{
 	"storageClassName": "StorageClass", "ingressClassName": "IngressClass", "priorityClassName": "PriorityClass",
 	"runtimeClassName": "RuntimeClass", "gatewayClassName": "GatewayClass", "volumeAttributesClassName": "VolumeAttributesClass",
 	"deviceClassName": "DeviceClass",
 }
 
-// systemClasses are the classes of priority that every cluster has.
+// systemClasses has the values of the priority classes that every cluster has.
 var systemClasses = map[string]int{"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
-// missingClasses notes the classes that documents name and that are not in the set.
+// missingClasses notes each class that a document names, and that neither the set nor the base has.
 func (c *checker) missingClasses() {
 	have := map[string]bool{}
 	for name := range systemClasses {
@@ -210,7 +211,7 @@ func (c *checker) missingClasses() {
 	}
 }
 
-// missing notes what a set lacks.
+// missing notes something that neither the set nor the base has, once.
 func (c *checker) missing(at Position, what string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// kustomization adds the objects that kustomize builds from a directory, each at its position in the file that it comes
-// from.
+// kustomization adds the objects that kustomize builds from a directory. The position of each is that of the document
+// that it was made from. Without one, it is the beginning of the kustomization file.
 func (r *reader) kustomization(dir string) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(withOrigins{filesys.MakeFsOnDisk(), dir}, dir)
 	if err != nil {
@@ -22,9 +22,9 @@ func (r *reader) kustomization(dir string) {
 		r.fail(dir, "kustomize can't build it: "+message+": kx kustomize "+dir+" builds it alone")
 		return
 	}
-	origins := r.origins(dir, built)
+	origins := takeOrigins(dir, built)
+	file := kustomizationOf(dir)
 	for i, res := range built.Resources() {
-		file := kustomizationOf(dir)
 		text, err := res.AsYAML()
 		if err != nil {
 			r.fail(file, "kustomize can't write "+res.GetKind()+" "+res.GetName()+": "+err.Error()+": correct it")
@@ -37,12 +37,15 @@ func (r *reader) kustomization(dir string) {
 				d.position = Position{file, 1, 1}
 				d.source = &document{root: &yaml.Node{Kind: yaml.MappingNode}} // no file has its fields
 			}
+			if d.failure != nil {
+				d.failure.Position = d.position // its own counts lines of what kustomize wrote
+			}
 			r.documents = append(r.documents, d)
 		}
 	}
 }
 
-// kustomizationOf returns the kustomization file of a directory.
+// kustomizationOf returns the kustomization file of a directory, or the directory if it has none.
 func kustomizationOf(dir string) string {
 	for _, name := range kustomizationNames {
 		if path := filepath.Join(dir, name); isFile(path) {
@@ -52,8 +55,8 @@ func kustomizationOf(dir string) string {
 	return dir
 }
 
-// withOrigins is the file system with an option in the kustomization of dir: that annotations say which file an object
-// comes from.
+// withOrigins is a file system that adds an option to the kustomization of dir: each built object then has an
+// annotation with the file that it comes from. Bases of dir inherit the option.
 type withOrigins struct {
 	filesys.FileSystem
 	dir string
@@ -66,7 +69,7 @@ func (w withOrigins) ReadFile(path string) ([]byte, error) {
 	}
 	var file yaml.Node
 	if yaml.Unmarshal(data, &file) != nil || len(file.Content) == 0 || file.Content[0].Kind != yaml.MappingNode {
-		return data, nil // kustomize says what is wrong
+		return data, nil // kustomize reports what is wrong
 	}
 	root := file.Content[0]
 	_, options, _ := entry(root, "buildMetadata", 1)
@@ -87,19 +90,21 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// origins returns, for each object, the document that it was made from, or nil, and removes the annotations about that.
-func (r *reader) origins(dir string, built resmap.ResMap) []*document {
+// takeOrigins returns, for each object, the document that it was made from, or nil. It removes the annotations that
+// withOrigins asked for.
+func takeOrigins(dir string, built resmap.ResMap) []*document {
 	files := map[string][]*document{}
 	var all []*document
 	for _, res := range built.Resources() {
 		all = append(all, original(dir, res, files))
 	}
-	_ = built.RemoveOriginAnnotations() // one that stays is an annotation as any other
+	_ = built.RemoveOriginAnnotations() // an annotation that stays does no harm
 	return all
 }
 
-// original returns the document that an object was made from. Kustomize may have given it a longer name. files keeps
-// what was read.
+// original returns the document that an object was made from, or nil. Kustomize may have added a prefix or suffix to
+// the name, so the document with the longest name within the object's is taken, and of those one in its namespace.
+// files caches the documents of each file.
 func original(dir string, res *resource.Resource, files map[string][]*document) *document {
 	origin, err := res.GetOrigin()
 	if err != nil || origin == nil || origin.Repo != "" || origin.Path == "" {
@@ -118,7 +123,8 @@ func original(dir string, res *resource.Resource, files map[string][]*document) 
 		if d.root == nil || d.Kind != res.GetKind() || !strings.Contains(res.GetName(), d.Name) {
 			continue
 		}
-		if found == nil || len(d.Name) > len(found.Name) {
+		here := func(d *document) bool { return d.Namespace == res.GetNamespace() }
+		if found == nil || len(d.Name) > len(found.Name) || len(d.Name) == len(found.Name) && here(d) && !here(found) {
 			found = d
 		}
 	}

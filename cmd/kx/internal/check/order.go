@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// stage is when an object is created: after all of the stages before it.
+// stage groups the objects that are created together, after those of the stages before. The order of the constants is
+// that of the set. load has an order of its own for the base.
 type stage int
 
 const (
@@ -22,7 +23,7 @@ const (
 	limits
 	roles
 	others
-	stages // how many there are
+	stages // the number of stages
 )
 
 const (
@@ -68,14 +69,14 @@ func isDefinition(d *document) bool {
 	return d.group() == "apiextensions.k8s.io" && d.Kind == "CustomResourceDefinition"
 }
 
-// identity names the object of a document, whatever its version. Without a name each document is an object of its own.
+// identity names the object of a document, without its version. A document without a name is an object of its own.
 func (c *checker) identity(d *document) string {
 	if d.Name == "" {
 		return d.position.String()
 	}
 	namespace := d.namespace()
 	if c.ofCluster(d) {
-		namespace = "" // the server overlooks one
+		namespace = "" // the server ignores one
 	}
 	return strings.Join([]string{d.group(), d.Kind, namespace, d.Name}, "/")
 }
@@ -86,7 +87,7 @@ func (c *checker) ofCluster(d *document) bool {
 	return ok && !as.namespaced
 }
 
-// namespace is where the object is if its kind has namespaces.
+// namespace returns the namespace of the object, if its kind has namespaces.
 func (d *document) namespace() string {
 	if d.Namespace == "" {
 		return "default"
@@ -94,11 +95,12 @@ func (d *document) namespace() string {
 	return d.Namespace
 }
 
-// isParam reports whether a binding of the set names the document as its param.
+// isParam reports whether a binding may name the document as its param. Of selectors only matchLabels count, so it may
+// take more documents for params than are.
 func (c *checker) isParam(d *document) bool {
 	for _, binding := range c.bindings {
 		ref := child(binding.root, "spec", "paramRef")
-		if ref == nil || c.paramKinds[scalar(binding.root, "spec", "policyName")] != d.groupVersionKind() {
+		if ref == nil || c.paramKinds[binding.Kind+"/"+scalar(binding.root, "spec", "policyName")] != d.groupVersionKind() {
 			continue
 		}
 		if namespace := scalar(ref, "namespace"); namespace != "" && namespace != d.namespace() {
@@ -117,7 +119,7 @@ func (c *checker) isParam(d *document) bool {
 	return false
 }
 
-// selected reports whether labels have all that a selector names.
+// selected reports whether labels match the matchLabels of a selector. Without matchLabels all do.
 func selected(wanted, have *yaml.Node) bool {
 	want, got := labels.Set{}, labels.Set{}
 	if wanted != nil {
@@ -129,7 +131,7 @@ func selected(wanted, have *yaml.Node) bool {
 	return labels.SelectorFromSet(want).Matches(got)
 }
 
-// plan notes what the order depends on, and sorts the documents into stages.
+// plan sorts the documents into stages. It notes the bindings and params of policies first, since stageOf needs them.
 func (c *checker) plan() {
 	for _, d := range c.documents {
 		if d.root == nil || d.group() != groupPolicies {
@@ -140,7 +142,7 @@ func (c *checker) plan() {
 			c.bindings = append(c.bindings, d)
 		case strings.HasSuffix(d.Kind, "AdmissionPolicy"):
 			if kind := child(d.root, "spec", "paramKind"); kind != nil {
-				c.paramKinds[d.Name] = schema.FromAPIVersionAndKind(scalar(kind, "apiVersion"), scalar(kind, "kind"))
+				c.paramKinds[d.Kind+"Binding/"+d.Name] = schema.FromAPIVersionAndKind(scalar(kind, "apiVersion"), scalar(kind, "kind"))
 			}
 		}
 	}
@@ -153,20 +155,20 @@ func (c *checker) plan() {
 			to = &c.there
 		}
 		to[at] = append(to[at], i)
-		if at == limits && d.Kind == "ResourceQuota" {
+		if at == limits && d.Kind == "ResourceQuota" { // lane needs these
 			c.quotas[d.namespace()] = true
 		}
 	}
 }
 
-// workers limits the requests that run at once. They wait for etcd half of their time.
+// workers is the number of requests that run at once. They wait for etcd half of their time.
 const workers = 8
 
-// ordered is the lane of documents whose verdict depends on the ones before them: addresses and ports of Services, and
-// what is left of a quota.
+// ordered is the lane of documents whose verdict depends on the ones before them: Services share addresses and ports,
+// and the objects of a namespace share its quota.
 const ordered = "ordered"
 
-// lane names a line of documents that are sent one after the other.
+// lane names the lane of a document. The documents of a lane are sent one after the other.
 func (c *checker) lane(d *document) string {
 	if c.quotas[d.namespace()] || d.group() == "" && d.Kind == "Service" {
 		return ordered
@@ -174,12 +176,12 @@ func (c *checker) lane(d *document) string {
 	return c.identity(d)
 }
 
-// each calls f for documents of a stage, several at once.
+// each calls f for documents of a stage, several at once, but in order for those of the same lane.
 func (c *checker) each(ctx context.Context, documents []int, f func(ctx context.Context, i int)) {
 	inLanes(documents, func(i int) string { return c.lane(c.documents[i]) }, func(i int) { f(ctx, i) })
 }
 
-// inLanes calls f for items, several at once, but one after the other for those of the same lane.
+// inLanes calls f for items, several at once, but in order for those of the same lane. It returns when all are done.
 func inLanes(items []int, lane func(i int) string, f func(i int)) {
 	lanes := map[string][]int{}
 	var order []string
