@@ -39,6 +39,8 @@ func TestResourcePrefix(t *testing.T) {
 		"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
 		"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
 		"pandas.example.com":                             "example.com/pandas",
+		"foos.networking.k8s.io":                         "networking.k8s.io/foos", // a custom resource in a group of Kubernetes
+		"pods.storage.k8s.io":                            "storage.k8s.io/pods",
 		"volumesnapshots.snapshot.storage.k8s.io":        "snapshot.storage.k8s.io/volumesnapshots",
 	} {
 		if got := backend.ResourcePrefix(schema.ParseGroupResource(resource)); got != want {

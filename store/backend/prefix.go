@@ -1,6 +1,9 @@
 package backend
 
 import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 )
@@ -22,13 +25,26 @@ func ResourcePrefix(resource schema.GroupResource) string {
 		return prefix
 	}
 	// Keys of kube-apiserver's own resources have no group: apart from events, no two of its groups have a resource of
-	// the same name. Its groups are those that client-go has clients for. CustomResourceDefinitions and APIServices
-	// belong to servers beside it, whose keys have the group.
-	if clientscheme.Scheme.IsGroupRegistered(resource.Group) {
+	// the same name. CustomResourceDefinitions, custom resources and APIServices belong to servers beside it, whose keys
+	// have the group.
+	if builtins()[resource] {
 		return resource.Resource
 	}
 	return resource.Group + "/" + resource.Resource
 }
+
+// builtins are the resources of which client-go has a type. Their groups alone do not tell them: a definition may add a
+// resource to any group, such as networking.k8s.io.
+var builtins = sync.OnceValue(func() map[schema.GroupResource]bool {
+	all := map[schema.GroupResource]bool{}
+	for _, version := range clientscheme.Scheme.PrioritizedVersionsAllGroups() {
+		for kind := range clientscheme.Scheme.KnownTypes(version) {
+			plural, _ := meta.UnsafeGuessKindToResource(version.WithKind(kind))
+			all[plural.GroupResource()] = true
+		}
+	}
+	return all
+})
 
 // storedAs returns the resource under which this one is stored: events have two groups and are stored once, with one
 // codec and transformer.
