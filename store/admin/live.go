@@ -22,10 +22,11 @@ const (
 	connectTimeout = 5 * time.Second
 
 	// pageBytes is the intended size of a page of values. The first page is a guess; each further one is sized by the
-	// one before.
-	pageBytes     = 4 << 20
-	firstPageKeys = 256
-	mostPageKeys  = 10_000
+	// one before. mostPageValues bounds a page of large values that follow small ones: etcd makes a page as a whole.
+	pageBytes      = 4 << 20
+	firstPageKeys  = 256
+	mostPageKeys   = 10_000
+	mostPageValues = 1_000
 
 	// maxSendBytes is more than etcd accepts, so that etcd and not the client refuses large values.
 	maxSendBytes = 32 << 20
@@ -141,7 +142,15 @@ func (l *Live) Head(ctx context.Context) (Head, error) {
 			return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), noAnswer(err))
 		}
 	}
-	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), noAnswer(context.Cause(ctx)))
+	return Head{}, fmt.Errorf("%s: ask for the oldest revision: %w", l.Name(), noAnswer(watchEnd(ctx)))
+}
+
+// watchEnd says why a watch ended without an error of its own.
+func watchEnd(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.New("the connection to etcd was closed")
 }
 
 // Revision returns the newest revision, read from a majority of the members.
@@ -197,7 +206,7 @@ func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 				return
 			}
 			if !r.KeysOnly {
-				limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), mostPageKeys)
+				limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), mostPageValues)
 			}
 			from, revision = string(resp.Kvs[len(resp.Kvs)-1].Key)+"\x00", resp.Header.Revision
 			if r.Revision != 0 {
@@ -261,7 +270,7 @@ func (l *Live) events(ctx context.Context, key string, from, to int64) iter.Seq2
 				}
 			case resp, ok := <-events:
 				if !ok {
-					yield(Event{}, readError(key, from, context.Cause(ctx)))
+					yield(Event{}, readError(key, from, watchEnd(ctx)))
 					return
 				}
 				if err := resp.Err(); err != nil {

@@ -45,15 +45,15 @@ func (l *Live) Status(ctx context.Context) []MemberStatus {
 	out := make([]MemberStatus, len(l.urls))
 	var asking sync.WaitGroup
 	for i, url := range l.urls {
-		asking.Go(func() { out[i] = l.statusOf(ctx, url) })
+		asking.Go(func() { out[i] = l.statusOf(ctx, url, answerTimeout) })
 	}
 	asking.Wait()
 	return out
 }
 
-// statusOf asks one member. The ID of a silent member is empty.
-func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+// statusOf asks one member. The ID of a member that does not answer within the time is empty.
+func (l *Live) statusOf(ctx context.Context, url string, within time.Duration) MemberStatus {
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	start := time.Now()
 	s, err := l.Client.Status(ctx, url)
@@ -71,7 +71,7 @@ func (l *Live) statusOf(ctx context.Context, url string) MemberStatus {
 
 // checkStatus returns the status of a member, or an error if it is silent. A request without a timeout needs it first.
 func (l *Live) checkStatus(ctx context.Context, url string) (MemberStatus, error) {
-	s := l.statusOf(ctx, url)
+	s := l.statusOf(ctx, url, requestTimeout)
 	if s.ID == "" {
 		return s, fmt.Errorf("the member does not answer: %s", strings.Join(s.Errors, ", "))
 	}
@@ -169,7 +169,7 @@ func (l *Live) Defragment(ctx context.Context) iter.Seq2[Defragmentation, error]
 				return
 			}
 			d.TookMs = time.Since(start).Milliseconds()
-			d.After = l.statusOf(ctx, url).DBSize
+			d.After = l.statusOf(ctx, url, requestTimeout).DBSize
 			if !yield(d, nil) {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,16 @@ func (a *Archive) unpack(name, dir string) error {
 // publish moves the finished files into their place, etcd first: if the machine stops between two moves, a server that
 // starts must not begin with an empty etcd.
 func publish(from, to string) error {
+	// Otherwise the disk may have a directory that was moved, and not yet what is in it.
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return syncDir(path)
+	})
+	if err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
