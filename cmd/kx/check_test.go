@@ -211,7 +211,21 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: maps}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: jane}]
 `
 	oldTab = "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: old}\nspec: {size: 2}\n"
-	hook   = `apiVersion: admissionregistration.k8s.io/v1
+	// onlyTab defines a kind whose object has to be called one.
+	onlyTab = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: onlies.example.com}
+spec:
+  group: example.com
+  names: {plural: onlies, singular: only, kind: Only, listKind: OnlyList}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: self.metadata.name == 'one'}]}}
+`
+	hook = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
 metadata: {name: gate}
 webhooks:
@@ -249,6 +263,11 @@ var checks = []struct {
 		"CustomResourceDefinition crontabs.example.com: warning: CronTab old is stored, and would be refused: spec.size: Invalid value: 2: ",
 		"DIR/is/z.yaml:6:1: there, but not in the check: Crontab old: nothing there defines the kind in example.com/v1\n",
 		"documents: 8; accepted: 4; of these updated: 3; refused: 4; "}, not: []string{"updated, as", "shop/one"}},
+	{name: "against the only object that there may be", files: map[string]string{"is/a.yaml": onlyTab + "---\napiVersion: example.com/v1\nkind: Only\nmetadata: {name: one}\n",
+		"new/a.yaml": strings.Replace(onlyTab, "example.com}", "example.com, labels: {team: a}}", 1)}, args: "--strict --against DIR/is DIR/new", want: []string{
+		"documents: 1; accepted: 1; of these updated: 1; refused: 0; not checked: 0; warnings: 0"}, not: []string{"would be refused"}},
+	{name: "a key that is called like a class", files: map[string]string{"a.yaml": strings.Replace(goodMap, "data: {", "data: {storageClassName: fast, ", 1)}, want: []string{
+		"accepted: 1;"}, not: []string{"fast"}},
 	{name: "against nothing", files: map[string]string{"a.yaml": goodMap}, args: "--against DIR/none DIR", code: 2, want: []string{"there is no such file"}},
 	{name: "against what can't be read", files: map[string]string{"is/a.yaml": "a: [", "new/a.yaml": goodMap}, args: "--against DIR/is DIR/new", code: 2, want: []string{
 		"read what is there already: DIR/is/a.yaml:", "this is no YAML"}},

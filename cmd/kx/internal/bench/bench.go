@@ -58,8 +58,10 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("nested objects of %d bytes: they must have 1,200", s.Size)
 		case s.Watchers < 1 || s.Watchers > 10_000:
 			return fmt.Errorf("%d watchers: there must be 1 to 10,000", s.Watchers)
-		case s.Rate < 1 || s.Duration <= 0:
-			return errors.New("writes a second and the duration must be more than 0")
+		case s.Rate < 1 || s.Rate > 1_000_000:
+			return fmt.Errorf("%d writes a second: there must be 1 to 1,000,000", s.Rate)
+		case s.Duration <= 0:
+			return errors.New("the duration must be more than 0")
 		}
 	}
 	for _, name := range o.Only {

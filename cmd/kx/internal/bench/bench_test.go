@@ -263,7 +263,9 @@ func TestBadOptions(t *testing.T) {
 		{func(s *bench.Settings) { s.Shape = "round" }, "", `shape "round" is unknown`},
 		{func(s *bench.Settings) { s.Shape, s.Size = bench.Nested, 400 }, "", "nested objects of 400 bytes"},
 		{func(s *bench.Settings) { s.Watchers = 0 }, "", "0 watchers"},
-		{func(s *bench.Settings) { s.Rate = 0 }, "", "writes a second"},
+		{func(s *bench.Settings) { s.Rate = 0 }, "", "0 writes a second"},
+		{func(s *bench.Settings) { s.Rate = 2_000_000_000 }, "", "2000000000 writes a second"},
+		{func(s *bench.Settings) { s.Duration = 0 }, "", "the duration"},
 		{func(*bench.Settings) {}, "fly", `operation "fly" is unknown: there are create, get`},
 	} {
 		s := good

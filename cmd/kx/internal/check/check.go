@@ -146,6 +146,7 @@ func (c *checker) run(ctx context.Context, s *localServer, emit func(*Result) er
 	if c.tables {
 		c.summary.Expressions = c.cover()
 	}
+	c.summary.sort()
 	return nil
 }
 

@@ -186,8 +186,8 @@ func (c *checker) missingClasses() {
 		have[c.documents[i].Kind+" "+c.documents[i].Name] = true
 	}
 	for _, d := range c.documents[c.base:] {
-		if d.root == nil || isDefinition(d) {
-			continue
+		if d.root == nil || isDefinition(d) || d.group() == "" && (d.Kind == "ConfigMap" || d.Kind == "Secret") {
+			continue // their keys are names of any meaning
 		}
 		visit(d.root, func(n *yaml.Node) {
 			if n.Kind != yaml.MappingNode {
@@ -211,12 +211,15 @@ func (c *checker) missingClasses() {
 	}
 }
 
-// missing notes something that neither the set nor the base has, once.
+// missing notes something that neither the set nor the base has, once: at the first document that refers to it.
 func (c *checker) missing(at Position, what string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	for i := range c.summary.Missing {
-		if c.summary.Missing[i].Text == what {
+		if note := &c.summary.Missing[i]; note.Text == what {
+			if at.compare(note.Position) < 0 {
+				note.Position = at
+			}
 			return
 		}
 	}

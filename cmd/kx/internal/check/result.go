@@ -1,6 +1,10 @@
 package check
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Position is a place in a file. Lines and columns count from 1.
 type Position struct {
@@ -15,6 +19,11 @@ func (p Position) String() string {
 		return p.File
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// compare orders positions by file, line and column.
+func (p Position) compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
 // Object names an object of a document.
@@ -164,6 +173,15 @@ type Summary struct {
 	NotTaken []Note `json:"notTaken,omitempty"`
 	// LeftOut has the files that were not read, and how they are checked.
 	LeftOut []Note `json:"leftOut,omitempty"`
+}
+
+// sort gives the notes that were made side by side an order that is the same in each check.
+func (s *Summary) sort() {
+	for _, notes := range [][]Note{s.NotAsked, s.Missing, s.NotTaken} {
+		slices.SortFunc(notes, func(a, b Note) int {
+			return cmp.Or(a.Position.compare(b.Position), cmp.Compare(a.Text, b.Text))
+		})
+	}
 }
 
 // count adds a result.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -52,13 +53,13 @@ func start(ctx context.Context, o *options.Options, log *slog.Logger) (*localSer
 	if err != nil {
 		return nil, fmt.Errorf("start a server to ask: %w", err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("start a server to ask: %w", err)
+	local := &localServer{server: s}
+	if local.config, err = clientcmd.BuildConfigFromFlags("", s.Kubeconfig); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a server to ask: %w", err), local.stop())
 	}
-	config.Dial = within.dial
-	config.Proxy = nil
-	return &localServer{s, config}, nil
+	local.config.Dial = within.dial
+	local.config.Proxy = nil
+	return local, nil
 }
 
 // stopWait limits the wait for requests that an interrupt left behind.
