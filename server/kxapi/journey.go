@@ -50,7 +50,7 @@ func journeyOf(r *trace.Record, version string) *v1alpha1.Journey {
 		},
 	}
 	if r.Running {
-		// Values of expressions may still be recorded after the request has ended. Until that is done, clients get no time.
+		// Values of expressions may still be recorded after the request has ended. Until then, clients get no time.
 		j.Status.Phase, j.Status.TookMicros = v1alpha1.JourneyRunning, 0
 	}
 	if len(r.Held) > 0 {

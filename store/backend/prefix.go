@@ -25,16 +25,16 @@ func ResourcePrefix(resource schema.GroupResource) string {
 		return prefix
 	}
 	// Keys of kube-apiserver's own resources have no group: apart from events, no two of its groups have a resource of
-	// the same name. CustomResourceDefinitions, custom resources and APIServices belong to servers beside it, whose keys
-	// have the group.
+	// the same name. Definitions, custom resources and APIServices belong to servers beside it, whose keys have the
+	// group.
 	if builtins()[resource] {
 		return resource.Resource
 	}
 	return resource.Group + "/" + resource.Resource
 }
 
-// builtins are the resources of which client-go has a type. Their groups alone do not tell them: a definition may add a
-// resource to any group, such as networking.k8s.io.
+// builtins are the resources of which client-go has a type. Their groups alone do not tell them: a definition may add
+// a resource to any group, such as networking.k8s.io.
 var builtins = sync.OnceValue(func() map[schema.GroupResource]bool {
 	all := map[schema.GroupResource]bool{}
 	for _, version := range clientscheme.Scheme.PrioritizedVersionsAllGroups() {

@@ -161,7 +161,7 @@ func (c *checker) storedProblem(ctx context.Context, as servedResource, d *docum
 		return ""
 	}
 	scrub(object)
-	// An update would tolerate fields that stay as they are. A create looks at all fields before it finds the name taken.
+	// An update would tolerate fields that stay as they are. A create checks all before it finds the name taken.
 	a, err = c.client.write(ctx, http.MethodPost, as.collection(d.namespace()), runtime.ContentTypeJSON,
 		url.Values{"dryRun": {metav1.DryRunAll}}, object)
 	if err != nil || a.code != http.StatusUnprocessableEntity {
