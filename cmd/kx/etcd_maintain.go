@@ -155,7 +155,7 @@ paged lists of older revisions end with "too old", and their clients begin anew.
 						return err
 					}
 				}
-				if revision > head.Compacted { // etcd refuses to compact to the same revision twice
+				if revision != head.Compacted { // etcd refuses to compact to the same revision twice
 					if err := live.Compact(ctx, revision); err != nil {
 						return err
 					}
