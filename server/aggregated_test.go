@@ -187,9 +187,10 @@ func TestAggregated(t *testing.T) {
 	if _, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup, nil); !strings.Contains(string(body), `"preferredVersion":{"groupVersion":"far.example.com/v1"`) {
 		t.Errorf("the group is %s", body)
 	}
-	if _, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1", nil); !strings.Contains(string(body), `"crontabs/status"`) {
-		t.Errorf("the version's page is %s", body)
-	}
+	until(t, "the version's page comes, for which a server waits five seconds", func() bool {
+		_, body := ask(t, front.httpClient(t), "GET", front.URL+"/apis/"+farGroup+"/v1", nil)
+		return strings.Contains(string(body), `"crontabs/status"`)
+	})
 	until(t, "OpenAPI describes them", func() bool {
 		_, v3 := ask(t, front.httpClient(t), "GET", front.URL+"/openapi/v3/apis/"+farGroup+"/v1", nil)
 		_, v2 := ask(t, front.httpClient(t), "GET", front.URL+"/openapi/v2", nil)

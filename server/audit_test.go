@@ -499,7 +499,7 @@ func TestAuditModes(t *testing.T) {
 	for _, mode := range []string{audit.ModeBlocking, audit.ModeBlockingStrict} {
 		c := collect(t)
 		// The request to a webhook that hangs takes as long, and all others have as long, also on a busy machine.
-		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode, o.Limits.RequestTimeout = mode, 20*time.Second }))
+		r := start(t, sending(t, c, func(o *options.Options) { o.Audit.Webhook.Mode, o.Limits.RequestTimeout = mode, 45*time.Second }))
 		rejected := r.figure(t, "apiserver_audit_requests_rejected_total")
 		if code := r.getConfigMap(t, "a"); code != 404 || len(c.names()) != 2 {
 			t.Errorf("%s: %d, and the webhook has %v when the request is answered", mode, code, c.names())
