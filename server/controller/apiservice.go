@@ -25,8 +25,8 @@ import (
 )
 
 // keepAPIServices keeps an API service for each version of a group that this server has. It corrects them at
-// once, and after each change of API services and definitions, until ctx ends. It returns at once if the server
-// does not serve API services. complete is set when nothing was left to do for the first time.
+// once, after each change of API services and definitions, and again after a failure, until ctx ends. It returns at
+// once if the server does not serve API services. complete is set when nothing was left to do for the first time.
 func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) {
 	services, ok := kit.Storage(apiServices).(work.ManagedStorage)
 	if !ok {
@@ -42,21 +42,28 @@ func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) 
 	for _, resource := range []schema.GroupVersionResource{apiServices, definitions} {
 		following.Go(func() { work.Changes(ctx, kit.Storages, resource, work.All, changes) })
 	}
+	var pause work.Backoff
 	for {
-		if err := c.sync(ctx); err != nil && ctx.Err() == nil {
+		err := c.sync(ctx)
+		if err != nil && ctx.Err() == nil {
 			kit.Log.Warn("cannot keep the API services: trying again", "error", err)
 		}
 		if c.started {
 			complete.Store(true)
 		}
-		select {
-		case <-changes:
-		case <-ctx.Done():
+		if err == nil {
+			pause = work.Backoff{}
+			select {
+			case <-changes:
+			case <-ctx.Done():
+				return
+			}
+		}
+		// Changes come in bursts: one check covers all of them. After a failure no change may come, so the check is
+		// repeated without one.
+		if !pause.Wait(ctx) {
 			return
 		}
-		// Changes come in bursts: one check covers all of them.
-		var pause work.Backoff
-		pause.Wait(ctx)
 	}
 }
 
