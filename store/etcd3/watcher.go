@@ -8,6 +8,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	grpccodes "google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	grpcstatus "google.golang.org/grpc/status"
 )
 
@@ -19,6 +20,12 @@ import (
 // still the same.
 func NewWatcher(client *clientv3.Client) clientv3.Watcher {
 	return clientv3.NewWatchFromWatchClient(oneStreamClient{pb.NewWatchClient(client.ActiveConnection())}, client)
+}
+
+// OnConnection returns the context of a watch that ends with its connection, if the client has the watcher of
+// [NewWatcher]. source names the stream of the watch: watches of one name share it, and end together.
+func OnConnection(ctx context.Context, source string) context.Context {
+	return onStream(metadata.AppendToOutgoingContext(ctx, "source", source))
 }
 
 // onStream makes a context with which a stream is opened, but not opened again.

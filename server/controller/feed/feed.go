@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/etcd3"
 	"github.com/kx-apiserver/kx/store/transform"
 )
 
@@ -130,12 +131,15 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 	return revision, nil
 }
 
-// watch passes on changes until etcd ends the watch, or the encryption keys change.
+// watch passes on changes until etcd ends the watch, the connection is lost, or the encryption keys change. On another
+// connection the watch would go on as if nothing had happened, but an etcd that was restored from a backup may have
+// passed the revision in another way.
 func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struct{}) (err error) {
 	defer recoverPanic(&err)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	changes := f.etcd.Client.Watch(clientv3.WithRequireLeader(ctx), f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
+	ctx = clientv3.WithRequireLeader(etcd3.OnConnection(ctx, fmt.Sprintf("feed-%p", f)))
+	changes := f.etcd.Client.Watch(ctx, f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
 	for {
 		select {
 		case resp, open := <-changes:
