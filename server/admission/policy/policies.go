@@ -160,35 +160,48 @@ func boundPolicies[E any](policies map[string]policy[E], bindings map[string][]*
 	return all
 }
 
-// follow keeps s up to date with the policies that have bindings. An unchanged policy is not compiled again.
+// follow keeps s up to date with the policies that have bindings.
 func follow[P, B builtin.Object, E any](k *mirror.Keeper, s *set[E], policies, bindings string, ofPolicy func(P) policy[E],
 	ofBinding func(B) *binding) error {
-	known := map[string]policy[E]{}
-	bound := map[string][]*binding{}
-	objects := map[string]P{}
+	tellPolicies, tellBindings := tellers(s, ofPolicy, ofBinding)
+	return errors.Join(
+		mirror.Follow(k, registrationv1.Resource(policies), tellPolicies),
+		mirror.Follow(k, registrationv1.Resource(bindings), tellBindings))
+}
+
+// tellers returns the functions that take all policies, and all bindings, into s. s stays unknown until both were
+// called: policies without their bindings judge no write. An unchanged policy is not compiled again.
+func tellers[P, B builtin.Object, E any](
+	s *set[E], ofPolicy func(P) policy[E], ofBinding func(B) *binding,
+) (tellPolicies func([]P, []string), tellBindings func([]B, []string)) {
+	var known map[string]policy[E]
+	var bound map[string][]*binding
+	var objects map[string]P
 	var lostPolicies, lostBindings []string
 	changed := func() {
-		s.api.Store(&apiPolicies[E]{all: boundPolicies(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
+		if known != nil && bound != nil {
+			s.api.Store(&apiPolicies[E]{all: boundPolicies(known, bound), unreadable: slices.Concat(lostPolicies, lostBindings)})
+		}
 	}
-	return errors.Join(
-		mirror.Follow(k, registrationv1.Resource(policies), func(all []P, unreadable []string) {
-			before, seen := known, objects
-			known, objects = map[string]policy[E]{}, map[string]P{}
-			for _, obj := range all {
-				name := obj.GetName()
-				one, same := before[name]
-				if !same || any(seen[name]) != any(obj) {
-					one = ofPolicy(obj)
-				}
-				known[name], objects[name] = one, obj
+	tellPolicies = func(all []P, unreadable []string) {
+		before, seen := known, objects
+		known, objects = map[string]policy[E]{}, map[string]P{}
+		for _, obj := range all {
+			name := obj.GetName()
+			one, same := before[name]
+			if !same || any(seen[name]) != any(obj) {
+				one = ofPolicy(obj)
 			}
-			lostPolicies = unreadable
-			changed()
-		}),
-		mirror.Follow(k, registrationv1.Resource(bindings), func(all []B, unreadable []string) {
-			bound, lostBindings = byPolicy(all, ofBinding), unreadable
-			changed()
-		}))
+			known[name], objects[name] = one, obj
+		}
+		lostPolicies = unreadable
+		changed()
+	}
+	tellBindings = func(all []B, unreadable []string) {
+		bound, lostBindings = byPolicy(all, ofBinding), unreadable
+		changed()
+	}
+	return tellPolicies, tellBindings
 }
 
 func byPolicy[B builtin.Object](all []B, of func(B) *binding) map[string][]*binding {
