@@ -93,6 +93,8 @@ func (c *Controller) Put(p feed.Pair) {
 		// No quota counts it any more.
 	case !k.ready:
 		k.early[name] = e
+	case p.Revision <= k.at:
+		// All objects were read while this one was measured: a later state is known.
 	case k.set(name, e.usage, c.round):
 		c.changed(namespace, s, p)
 	case e.usage != nil && !e.usage.Until.IsZero():

@@ -1,6 +1,7 @@
 package resourcequota
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"testing"
@@ -195,4 +196,45 @@ func testChargesAreSpared(t *testing.T, c *Controller) {
 	says("1")
 	put(3)
 	expect("lowered by somebody", "0")
+}
+
+// during is a log whose first message has something happen.
+type during struct {
+	slog.Handler
+	do func()
+}
+
+func (d *during) Enabled(context.Context, slog.Level) bool { return true }
+
+func (d *during) Handle(context.Context, slog.Record) error {
+	if do := d.do; do != nil {
+		d.do = nil
+		do()
+	}
+	return nil
+}
+
+// TestReadWhileMeasured has a kind be read while an event from before is measured: the event does not replace the later
+// state.
+func TestReadWhileMeasured(t *testing.T) {
+	log := &during{}
+	c := New(&work.Kit{Decoder: &admin.Decoder{Prefix: "/registry"}, Metrics: work.NewMetrics(nil), Log: slog.New(log)})
+	c.Put(feed.Pair{Key: "resourcequotas/default/q", Revision: 1,
+		Value: []byte(`{"kind":"ResourceQuota","apiVersion":"v1","spec":{"hard":{"configmaps":"1"}}}`)})
+	k := newKind(corev1.Resource("configmaps"))
+	c.spaces["default"].kinds["configmaps"] = k
+	log.do = func() {
+		u, err := quota.Measure(k.resource, &corev1.ConfigMap{})
+		if err != nil {
+			t.Error(err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		k.set("a", u, c.round)
+		k.ready, k.at = true, 10
+	}
+	c.Put(feed.Pair{Key: "configmaps/default/a", Value: []byte("damaged"), Revision: 5, Changed: true})
+	if log.do != nil || len(k.objects) != 1 {
+		t.Errorf("of the object that was read later there is %v", k.objects)
+	}
 }
