@@ -141,11 +141,13 @@ func (c *Controller) await(ended <-chan struct{}) {
 	}
 }
 
-// take works on a namespace, if it is still ending and this process may work.
+// take works on a namespace, if it is still ending and this process may work. A namespace may be in several queues: a
+// new term queues all, and attempts of the term before may go on or be due again. One attempt waits for the other.
 func (c *Controller) take(uid types.UID, longest time.Duration) {
 	c.mu.Lock()
 	e, term := c.ending[uid], c.term
-	if e != nil && term != nil {
+	busy := e != nil && e.working
+	if e != nil && term != nil && !busy {
 		e.working = true
 		c.working++
 		c.counts.Start(c.queueLength(), e.since)
@@ -154,6 +156,8 @@ func (c *Controller) take(uid types.UID, longest time.Duration) {
 	switch {
 	case e == nil:
 		c.dropPauses(uid) // it went while it waited
+	case busy:
+		c.fresh.AddAfter(uid, settle)
 	case term != nil:
 		c.workOn(term, uid, e, longest)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 	"strconv"
@@ -21,9 +22,11 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
+	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/internal/builtintest"
 )
 
@@ -260,5 +263,24 @@ func (p parts) letGo(namespace, name string) {
 	_, _, err := p.all[configMaps].(rest.Updater).Update(builtintest.Context(p.t, namespace), name, rest.DefaultUpdatedObjectInfo(nil, next), rest.UpdateAdmission{}, &metav1.UpdateOptions{})
 	if err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// TestOneAttemptAtATime has a namespace come out of a queue while an attempt at it goes on: it waits.
+func TestOneAttemptAtATime(t *testing.T) {
+	const uid = types.UID("1")
+	e := &endingNamespace{name: "a", working: true}
+	c := &Controller{
+		ending: map[types.UID]*endingNamespace{uid: e}, working: 1, term: t.Context(), log: slog.New(slog.DiscardHandler),
+		counts: work.NewMetrics(nil).Counts("n"), fresh: workqueue.NewTypedDelayingQueue[types.UID](),
+		again: workqueue.NewTypedRateLimitingQueue(newPauses()), slow: workqueue.NewTypedRateLimitingQueue(newPauses()),
+	}
+	t.Cleanup(func() { c.fresh.ShutDown(); c.again.ShutDown(); c.slow.ShutDown() })
+	c.take(uid, time.Second)
+	if c.working != 1 || !e.working || e.failure != "" {
+		t.Fatalf("there was a second attempt: %+v", e)
+	}
+	if got, over := c.fresh.Get(); got != uid || over {
+		t.Errorf("%q comes out of the queue", got)
 	}
 }
