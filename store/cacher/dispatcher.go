@@ -298,7 +298,8 @@ func (d *dispatcher) bookmark(now time.Time) {
 	defer d.mu.Unlock()
 	revision := d.revision
 	d.each(func(w *cacheWatcher) {
-		if !w.live || !w.due(now) || revision < w.from {
+		// A watcher that caught up may have been given events of the history that are yet to be dispatched.
+		if !w.live || !w.due(now) || revision < max(w.from, w.at.Load()) {
 			return
 		}
 		bookmark, err := w.newBookmark(revision, false)

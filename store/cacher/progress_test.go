@@ -5,8 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/store"
@@ -87,4 +92,37 @@ func TestSuggestionOfAnEmptyCache(t *testing.T) {
 	if why := j.Record().Steps[0].Why; why != "the cache is uninitialized: the storage reads the object" {
 		t.Errorf("%q", why)
 	}
+}
+
+// versioned is a storage of which only the versioner is used.
+type versioned struct{ Storage }
+
+func (versioned) Versioner() store.Versioner { return object.APIObjectVersioner{} }
+
+// TestBookmarkAfterEvents: a watcher that caught up was given an event that is yet to be dispatched. It gets no bookmark
+// from before that event.
+func TestBookmarkAfterEvents(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pandas"}
+	c := &Cacher{
+		config:  Config{Storage: versioned{}, NewFunc: func() runtime.Object { return &unstructured.Unstructured{Object: map[string]any{}} }},
+		metrics: metrics.New(nil, nil).For(resource),
+	}
+	c.dispatcher.init(c)
+	w := c.newCacheWatcher(t.Context(), "/pandas/", store.ListOptions{
+		Recursive: true, Predicate: store.SelectionPredicate{Label: labels.Everything(), Field: fields.Everything(), AllowWatchBookmarks: true},
+	})
+	w.next = 0
+	if !c.dispatcher.add(w, nil) || !w.live {
+		t.Fatal("the watcher is not live")
+	}
+	c.dispatcher.revision = 7
+	w.gave(8)
+	for _, revision := range []int64{7, 8} {
+		c.dispatcher.dispatchEvents(nil, revision)
+		c.dispatcher.bookmark(time.Now())
+		if sent := len(w.result) > 0; sent != (revision == 8) {
+			t.Errorf("after an event of revision 8 a bookmark of revision %d was sent: %v", revision, sent)
+		}
+	}
+	w.Stop()
 }
