@@ -23,7 +23,7 @@ func NewWatcher(client *clientv3.Client) clientv3.Watcher {
 }
 
 // OnConnection returns the context of a watch that ends with its connection, if the client has the watcher of
-// [NewWatcher]. source names the stream of the watch: watches of one name share it, and end together.
+// [NewWatcher]. source names its stream: watches of one name share one, and end together when it is lost.
 func OnConnection(ctx context.Context, source string) context.Context {
 	return onStream(metadata.AppendToOutgoingContext(ctx, "source", source))
 }

@@ -138,7 +138,7 @@ func (f *Feed) watch(ctx context.Context, revision int64, otherKeys <-chan struc
 	defer recoverPanic(&err)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	ctx = clientv3.WithRequireLeader(etcd3.OnConnection(ctx, fmt.Sprintf("feed-%p", f)))
+	ctx = clientv3.WithRequireLeader(etcd3.OnConnection(ctx, "feeds"))
 	changes := f.etcd.Client.Watch(ctx, f.prefix+f.part, clientv3.WithPrefix(), clientv3.WithRev(revision+1))
 	for {
 		select {
