@@ -105,6 +105,7 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 	slog.SetDefault(log)
 	proc.SendLogs(log.Handler())
 
+	defer outliveReaders()() // an interrupt at a terminal may end a reader, such as tee, before the server has stopped
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -212,6 +213,33 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left, _ := filepath.Glob(tmp + "/*/*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestEphemeralWithoutReader: when the process ends that started a server and read what it says, the server stops in good
+// order, and leaves nothing.
+func TestEphemeralWithoutReader(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	p := kx(t, "serve", "--listen=127.0.0.1:0", "--ephemeral", "--until-stdin-ends")
+	p.Env = append(p.Env, "TMPDIR="+tmp)
+	stdin, inErr := p.StdinPipe()
+	stdout, outErr := p.StdoutPipe()
+	stderr, err := p.StderrPipe()
+	if err = errors.Join(inErr, outErr, err, p.Start()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !readyLine.MatchString(strings.TrimSpace(line)) {
+		t.Errorf("kx serve said %q: %v", line, err)
+	}
+	stdout.Close()
+	stderr.Close()
+	stdin.Close()
+	if err := p.Wait(); err != nil {
+		t.Errorf("kx ended with %v", err)
+	}
+	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
