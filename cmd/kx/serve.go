@@ -43,7 +43,7 @@ An interrupt stops it in good order; a second one at once.`,
 			if untilStdinEnds {
 				ctx = untilEnd(ctx, cmd.InOrStdin())
 			}
-			if err := data.check(o); err != nil {
+			if err := data.check(o, cmd.Flags().Changed("from")); err != nil {
 				return err
 			}
 			fill := func(dir string) error { return data.copy(cmd, dir) }

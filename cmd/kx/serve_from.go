@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +25,14 @@ type origin struct {
 	from string
 }
 
-func (f *origin) check(o *options.Options) error {
+// check refuses an origin that the options exclude. given reports whether --from was given. An empty one, as of an
+// unset variable, would make an empty server.
+func (f *origin) check(o *options.Options, given bool) error {
 	switch {
-	case f.from == "":
+	case !given:
 		return nil
+	case f.from == "":
+		return errors.New("--from is empty: give the data directory of a kx, or an archive of kx etcd snapshot save --archive")
 	case !o.Ephemeral:
 		return errors.New("--from copies into a temporary directory: add --ephemeral, or make a directory that stays with " +
 			"kx etcd snapshot restore")
@@ -99,27 +104,44 @@ func copyStopped(ctx context.Context, from, to string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("--from: %w", err)
 	}
-	err = filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir():
-			return os.MkdirAll(filepath.Join(to, name), 0o700)
-		case !entry.Type().IsRegular() || name == identity.LockName:
-			return nil
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		return disk.Copy(ctx, path, filepath.Join(to, name), info.Mode().Perm())
-	})
+	err = copyTree(ctx, from, to, nil)
 	if err = errors.Join(err, lock.Close()); err != nil {
 		return false, fmt.Errorf("--from: copy the data directory: %w", err)
 	}
 	return true, nil
+}
+
+// copyTree copies the files of a directory to another one. It follows links: the directory itself may be one, and so
+// may its etcd, if that is on another disk. above lists the directories that contain it: a link to one of them is an
+// error.
+func copyTree(ctx context.Context, from, to string, above []string) error {
+	resolved, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(above, resolved) {
+		return fmt.Errorf("%s leads to %s, which contains it", from, resolved)
+	}
+	entries, err := os.ReadDir(resolved)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		source, target := filepath.Join(resolved, entry.Name()), filepath.Join(to, entry.Name())
+		info, err := os.Stat(source)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere
+			continue
+		case err == nil && info.IsDir():
+			if err = os.MkdirAll(target, 0o700); err == nil {
+				err = copyTree(ctx, source, target, append(slices.Clone(above), resolved))
+			}
+		case err == nil && info.Mode().IsRegular() && (len(above) > 0 || entry.Name() != identity.LockName):
+			err = disk.Copy(ctx, source, target, info.Mode().Perm())
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
 }

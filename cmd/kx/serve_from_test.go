@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,7 +47,8 @@ func TestServeFrom(t *testing.T) {
 	}
 }
 
-// TestServeFromKilled serves a copy of what a kx had that was killed.
+// TestServeFromKilled serves a copy of what a kx had that was killed: named by its directory, and by a link to it after
+// its etcd has moved behind another link.
 func TestServeFromKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -58,8 +61,16 @@ func TestServeFromKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = origin.wait() // it was killed
-	for range 2 {
-		copied := serve(t, "--ephemeral", "--from", dir)
+	links := t.TempDir()
+	link, moved := filepath.Join(links, "kx"), filepath.Join(links, "etcd")
+	for _, from := range []string{dir, link} {
+		if from == link {
+			etcd := filepath.Join(dir, "etcd")
+			if err := errors.Join(os.Rename(etcd, moved), os.Symlink(moved, etcd), os.Symlink(dir, link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		copied := serve(t, "--ephemeral", "--from", from)
 		found, err := copied.client(t).CoreV1().ConfigMaps("default").Get(t.Context(), "first", metav1.GetOptions{})
 		if err != nil || found.UID != made.UID || found.ResourceVersion != made.ResourceVersion {
 			t.Errorf("%+v is not %+v: %v", found, made, err)
@@ -77,6 +88,7 @@ func TestServeFromRefused(t *testing.T) {
 	for flags, want := range map[string]string{
 		"--data-dir=" + empty + " --from=x":                            "add --ephemeral",
 		"--ephemeral --from=x --etcd-servers=http://127.0.0.1:1":       "--etcd-servers names another",
+		"--ephemeral --from=":                                          "--from is empty",
 		"--ephemeral --from=/does/not/exist":                           "/does/not/exist: no such file",
 		"--ephemeral --from=" + empty:                                  "no kx runs on " + empty,
 		"--ephemeral --from=" + filepath.Join("testdata", "README.md"): "--from",
@@ -85,5 +97,26 @@ func TestServeFromRefused(t *testing.T) {
 		if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: %v %s", flags, err, out)
 		}
+	}
+}
+
+// TestCopyTreeOfLinks: a link that leads to a directory above ends the copy, and one that leads nowhere is left out.
+func TestCopyTreeOfLinks(t *testing.T) {
+	t.Parallel()
+	from, to := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(from, "a"), nil, 0o600), os.Symlink("nowhere", filepath.Join(from, "b"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyTree(t.Context(), from, to, nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(to, "a")); err != nil {
+		t.Error(err)
+	}
+	if err := os.Symlink(from, filepath.Join(from, "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyTree(t.Context(), from, t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "which contains it") {
+		t.Errorf("a circle of links: %v", err)
 	}
 }
