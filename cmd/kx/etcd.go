@@ -126,6 +126,9 @@ func (o *etcdOptions) sameEtcd() (words []string) {
 // source opens the etcd or the file of the flags for reading. If no etcd runs over the data directory, it opens the
 // directory's files like --file, and reports that to say.
 func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Source, error) {
+	if err := o.checkNames(); err != nil {
+		return nil, err
+	}
 	if o.file != "" {
 		return admin.OpenFile(o.file)
 	}
@@ -136,6 +139,17 @@ func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Sourc
 		}
 	}
 	return o.live(ctx)
+}
+
+// checkNames refuses --endpoints and --file without a value, as of an unset variable: the command would use the etcd of
+// --data-dir.
+func (o *etcdOptions) checkNames() error {
+	for _, f := range o.flags {
+		if f.Changed && (f.Name == "endpoints" && len(o.endpoint.URLs) == 0 || f.Name == "file" && o.file == "") {
+			return fmt.Errorf("--%s is empty: leave it out to use the etcd of --data-dir", f.Name)
+		}
+	}
+	return nil
 }
 
 // runs reports whether an etcd answers at the socket of the data directory. A killed etcd leaves its socket behind.
@@ -154,6 +168,9 @@ func (o *etcdOptions) runs(ctx context.Context) bool {
 
 // live connects to the etcd that the flags select.
 func (o *etcdOptions) live(ctx context.Context) (*admin.Live, error) {
+	if err := o.checkNames(); err != nil {
+		return nil, err
+	}
 	if o.file != "" {
 		return nil, errors.New("--file is only read: this needs an etcd that runs")
 	}

@@ -275,3 +275,16 @@ func TestEtcdHelp(t *testing.T) {
 	look(newEtcdCommand())
 	look(newStorageCommand())
 }
+
+// TestEtcdOfEmptyFlags: a flag that names an etcd with nothing does not select that of the data directory.
+func TestEtcdOfEmptyFlags(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"etcd", "ls", "--endpoints="}, {"etcd", "ls", "--file="}, {"etcd", "compact", "--endpoints="}, {"etcd", "members", "--endpoints", ""},
+	} {
+		out, err := kx(t, args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), " is empty: leave it out to use the etcd of --data-dir") {
+			t.Errorf("%q: %v %s", args, err, out)
+		}
+	}
+}
