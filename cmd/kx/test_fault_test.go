@@ -18,6 +18,8 @@ func TestVerdicts(t *testing.T) {
 		conflict = "conflict --times 1 verb:patch resource:configmaps"
 		made     = `"$SELF" create configmap a >/dev/null`
 		patch    = `"$SELF" annotate configmap a at=now >/dev/null 2>&1`
+		// A write that is refused because another one came first, with faults and without.
+		late = `old=$("$SELF" get configmap a -o json); ` + patch + `; printf %s "$old" | "$SELF" replace -f - >/dev/null 2>&1`
 	)
 	for _, test := range []struct {
 		name, fault, script string
@@ -28,6 +30,8 @@ func TestVerdicts(t *testing.T) {
 			"resilient", "the command passes; writes: 2, and 2 without faults; conflicts: 0, and 0 without"},
 		{"degraded", conflict, made + "; " + patch + ` || { "$SELF" create configmap again >/dev/null; ` + patch + "; }", 0,
 			"degraded", "the command passes; writes: 3, and 2 without faults; conflicts: 0, and 0 without"},
+		{"own conflict", "conflict --times 1 verb:create resource:configmaps", made + " 2>&1 || " + made + "; " + late + "; true", 0,
+			"resilient", "the command passes; writes: 2, and 2 without faults; conflicts: 1, and 1 without"},
 		{"failed", conflict, made + "; " + patch + " || exit 7", 7,
 			"failed", "the command fails with the faults, with exit code 7, and passes without"},
 		{"no hit", conflict, made, 1, "inconclusive", "a fault hit nothing: conflict-"},
@@ -62,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 			}
 			failures := map[string]int{"failed": 1}[test.verdict]
 			errs := map[string]int{"inconclusive": 1}[test.verdict]
-			if s := &read.Suite; err != nil || s.Failures != failures || s.Errors != errs || !strings.HasSuffix(s.Case.Name, " with "+conflict) ||
+			if s := &read.Suite; err != nil || s.Failures != failures || s.Errors != errs || !strings.HasSuffix(s.Case.Name, " with "+test.fault) ||
 				!strings.HasPrefix(s.Case.Out, test.verdict+": "+test.why) {
 				t.Errorf("%s: %v", data, err)
 			}
