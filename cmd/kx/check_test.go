@@ -955,6 +955,41 @@ func TestCheckUpdateExpect(t *testing.T) {
 	}
 }
 
+// TestCheckUpdateExpectFirst writes fields with which rows begin: the row before gets its own lines, and no dash is lost.
+func TestCheckUpdateExpectFirst(t *testing.T) {
+	t.Parallel()
+	const rows = `- name: bare
+  object: {spec: {size: 4}}
+- refused: too small
+  name: next
+  object: {spec: {size: 4}}
+- warnings: unknown # none is
+  name: last
+  object: {spec: {size: 4}}
+  accepted: true
+`
+	const want = `- name: bare
+  object: {spec: {size: 4}}
+  accepted: true
+- accepted: true
+  name: next
+  object: {spec: {size: 4}}
+- warnings: [] # none is
+  name: last
+  object: {spec: {size: 4}}
+  accepted: true
+`
+	m, dir := newMachine(t), manifests(t, map[string]string{"a.yaml": sized, "z.yaml": expectations + rows})
+	file := filepath.Join(dir, "z.yaml")
+	a := m.run("", "check", "--update-expect", filepath.Join(dir, "a.yaml"), file)
+	if got, err := os.ReadFile(file); err != nil || a.code != 0 || string(got) != expectations+want {
+		t.Errorf("exit code %d: %v: %s%s%s", a.code, err, a.out, a.err, got)
+	}
+	if a = m.run("", "check", filepath.Join(dir, "a.yaml"), file); a.code != 0 {
+		t.Errorf("what was written does not hold: %s", a.out)
+	}
+}
+
 // TestCheckExpectForms reads rows in the forms for machines.
 func TestCheckExpectForms(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,7 +49,9 @@ func write(rows []*row, results []*Result) error {
 	}
 	for file, edits := range files {
 		lines := contents[file]
-		slices.SortStableFunc(edits, func(a, b edit) int { return b.begin - a.begin })
+		// Edits start at the end of the file, so that the line numbers of the others stay valid. A row may get lines at
+		// its end where the next row begins with a replaced field: the replacement comes first.
+		slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(b.begin-a.begin, b.end-a.end) })
 		for _, e := range edits {
 			lines = slices.Replace(lines, e.begin, e.end, e.lines...)
 		}
@@ -151,9 +154,16 @@ func (r *row) edit(lines []string, key *yaml.Node, field map[string]any) ([]edit
 	for line := range strings.Lines(text.String()) {
 		now = append(now, strings.Repeat(" ", at.Column-1)+line)
 	}
-	if key != nil && len(now) > 0 {
+	if key != nil {
 		// What stands before the key in its line, such as the dash of the row, stays; so does the comment behind it.
-		now[0] = string([]rune(lines[begin])[:key.Column-1]) + strings.TrimLeft(now[0], " ")
+		before := string([]rune(lines[begin])[:key.Column-1])
+		if len(now) == 0 {
+			if strings.TrimSpace(before) == "" {
+				return []edit{{begin, end, nil}}, nil
+			}
+			now = []string{key.Value + ": []\n"} // the row begins with the field
+		}
+		now[0] = before + strings.TrimLeft(now[0], " ")
 		if comment := r.comment(key); comment != "" {
 			now[0] = strings.TrimSuffix(now[0], "\n") + " " + comment + "\n"
 		}
