@@ -73,17 +73,16 @@ func (a *atFlag) check() error {
 }
 
 // find asks the server once for the revision at the time.
-func (a *atFlag) find(req *http.Request, next http.RoundTripper, say func(string)) error {
+func (a *atFlag) find(req *http.Request, prefix string, next http.RoundTripper, say func(string)) error {
 	if a.moment == "" {
 		return nil
 	}
-	a.ask.Do(func() { a.err = a.askServer(req, next, say) })
+	a.ask.Do(func() { a.err = a.askServer(req, prefix, next, say) })
 	return a.err
 }
 
-func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(string)) error {
+func (a *atFlag) askServer(req *http.Request, prefix string, next http.RoundTripper, say func(string)) error {
 	ask := req.Clone(req.Context())
-	prefix, _, _ := strings.Cut(req.URL.Path, "/api")
 	ask.URL.Path, ask.URL.RawPath, ask.URL.RawQuery = prefix+"/apis/"+v1alpha1.SchemeGroupVersion.String()+"/moments/"+a.moment, "", ""
 	ask.Header.Set("Accept", "application/json")
 	res, err := next.RoundTrip(ask)
@@ -105,7 +104,11 @@ func (a *atFlag) askServer(req *http.Request, next http.RoundTripper, say func(s
 		return status
 	}
 	var moment v1alpha1.Moment
-	if err := json.Unmarshal(data, &moment); err != nil || moment.Status.Revision == 0 {
+	err = json.Unmarshal(data, &moment)
+	if err == nil && moment.Status.Revision == 0 {
+		err = errors.New("it has no revision")
+	}
+	if err != nil {
 		return fmt.Errorf("--at %s: the server's answer is no moment: %w", a.revision, err)
 	}
 	a.revision = strconv.FormatInt(moment.Status.Revision, 10)
@@ -150,14 +153,23 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
+// infoOf returns what a request is about. prefix is the path of the server's address, as behind a proxy.
+func infoOf(req *http.Request, prefix string) (*request.RequestInfo, error) {
+	at := *req.URL
+	at.Path = strings.TrimPrefix(at.Path, prefix)
+	req = req.WithContext(req.Context())
+	req.URL = &at
+	return requestInfo.NewRequestInfo(req)
+}
+
 // rewrite turns a read into a read at the revision. answer, if not nil, converts the server's answer to what the client
 // expects.
-func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
+func (a *atFlag) rewrite(req **http.Request, prefix string, next http.RoundTripper,
 	say func(string)) (answer func(*http.Response) (*http.Response, error), err error) {
 	if a.revision == "" || (*req).Method != http.MethodGet {
 		return nil, nil
 	}
-	info, err := requestInfo.NewRequestInfo(*req)
+	info, err := infoOf(*req, prefix)
 	if err != nil || !info.IsResourceRequest || info.Verb != "get" && info.Verb != "list" {
 		return nil, nil
 	}
@@ -165,7 +177,7 @@ func (a *atFlag) rewrite(req **http.Request, next http.RoundTripper,
 	if query.Get("continue") != "" {
 		return nil, nil // the token contains the revision
 	}
-	if err := a.find(*req, next, say); err != nil {
+	if err := a.find(*req, prefix, next, say); err != nil {
 		return nil, err
 	}
 	*req = (*req).Clone((*req).Context())

@@ -17,11 +17,11 @@ type missingResource struct {
 
 // see records a request to an unknown path. Its answer is plain text, while the answer for a missing object is JSON
 // or protobuf.
-func (m *missingResource) see(req *http.Request, res *http.Response) {
+func (m *missingResource) see(req *http.Request, prefix string, res *http.Response) {
 	if res.StatusCode != http.StatusNotFound || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		return
 	}
-	info, err := requestInfo.NewRequestInfo(req)
+	info, err := infoOf(req, prefix)
 	if err != nil || !info.IsResourceRequest {
 		return
 	}

@@ -2,6 +2,7 @@ package kubectl
 
 import (
 	"net/http"
+	"strings"
 
 	"k8s.io/client-go/rest"
 
@@ -14,14 +15,21 @@ func (w *wiring) wrapConfig(c *rest.Config) *rest.Config {
 	join.LimitPlugins(c, w.say)
 	c.UserAgent = join.Agent()
 	w.trace.serverIs(c)
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{wiring: w, next: next} })
+	prefix := ""
+	if server, _, err := rest.DefaultServerUrlFor(c); err == nil { // otherwise no client is made
+		prefix = strings.TrimSuffix(server.Path, "/")
+	}
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &transport{wiring: w, prefix: prefix, next: next}
+	})
 	return c
 }
 
 // transport handles each request of a command.
 type transport struct {
 	*wiring
-	next http.RoundTripper
+	prefix string // of all paths of the server, such as /k8s/clusters/c1; often empty
+	next   http.RoundTripper
 }
 
 // WrappedRoundTripper lets client-go find the transport that can cancel a request at its timeout.
@@ -37,7 +45,7 @@ func (t *transport) CancelRequest(req *http.Request) {
 // RoundTrip applies kx's flags to a request and its answer.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	t.trace.ask(&req)
-	answer, err := t.at.rewrite(&req, t.next, t.say)
+	answer, err := t.at.rewrite(&req, t.prefix, t.next, t.say)
 	if err != nil {
 		return refusal(req, err)
 	}
@@ -46,7 +54,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	t.trace.took(req, res)
-	t.missing.see(req, res)
+	t.missing.see(req, t.prefix, res)
 	if err := t.again.see(t.wiring, req, res); err != nil {
 		return nil, err
 	}
