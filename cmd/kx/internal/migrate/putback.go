@@ -40,6 +40,9 @@ type Restorer struct {
 	Client dynamic.Interface
 	// Mapper is reset after a definition was created, to find its resources.
 	Mapper meta.ResettableRESTMapper
+
+	// defined holds the kinds of the definitions among the objects, which the server may not serve yet.
+	defined map[schema.GroupKind]bool
 }
 
 // former lists the metadata fields that the server sets on creation.
@@ -51,6 +54,7 @@ var former = []string{
 // Objects creates objects, and calls tell with each result.
 func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstructured, tell func(Restoration) error) error {
 	now := map[types.UID]types.UID{}
+	t.defined = map[schema.GroupKind]bool{}
 	for _, obj := range sortOwners(objects) {
 		result := Restoration{Kind: obj.GetKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
 		old := obj.GetUID()
@@ -59,6 +63,11 @@ func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstruct
 			result.Outcome, result.Error = "failed", err.Error()
 		} else {
 			now[old] = live.GetUID()
+			if live.GetKind() == definitionKind {
+				group, _, _ := unstructured.NestedString(live.Object, "spec", "group")
+				kind, _, _ := unstructured.NestedString(live.Object, "spec", "names", "kind")
+				t.defined[schema.GroupKind{Group: group, Kind: kind}] = true
+			}
 		}
 		if err := tell(result); err != nil {
 			return err
@@ -67,8 +76,10 @@ func (t *Restorer) Objects(ctx context.Context, objects []*unstructured.Unstruct
 	return nil
 }
 
+const definitionKind = "CustomResourceDefinition"
+
 // first lists the kinds that other objects need.
-var first = []string{"Namespace", "CustomResourceDefinition"}
+var first = []string{"Namespace", definitionKind}
 
 // sortOwners sorts owners before their dependents.
 func sortOwners(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
@@ -126,16 +137,20 @@ func (t *Restorer) create(ctx context.Context, stored *unstructured.Unstructured
 // servedWait limits the wait until the resource of a created definition is served.
 const servedWait = time.Minute
 
-// resource returns the client for objects of a kind.
+// resource returns the client for objects of a kind. It waits for the kind of a definition that was among the objects,
+// once.
 func (t *Restorer) resource(ctx context.Context, kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		wait := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, servedWait, false, func(context.Context) (bool, error) {
-			t.Mapper.Reset()
-			mapping, err = t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
-			return err == nil, nil
-		})
-		if wait != nil {
+		if t.defined[kind.GroupKind()] {
+			delete(t.defined, kind.GroupKind())
+			_ = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, servedWait, false, func(context.Context) (bool, error) {
+				t.Mapper.Reset()
+				mapping, err = t.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
+				return err == nil, nil
+			})
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the server does not serve %s of %s: %w", kind.Kind, kind.GroupVersion(), err)
 		}
 	} else if err != nil {
