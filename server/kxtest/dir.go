@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -52,14 +53,18 @@ func (d *directory) remove() error {
 
 // sweep removes the directories whose locks are free: their processes have ended. One without a lock is being made.
 func sweep(parent string) {
-	found, err := filepath.Glob(filepath.Join(parent, dirPrefix+"*", lockName))
+	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
-	for _, name := range found {
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), dirPrefix) {
+			continue
+		}
+		name := filepath.Join(parent, e.Name(), lockName)
 		f, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
-			continue // it is gone, or another user's
+			continue // it is gone, another user's, or being made
 		}
 		if free, err := lock(f, false); free && err == nil {
 			os.RemoveAll(filepath.Dir(name))

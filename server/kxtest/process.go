@@ -205,11 +205,21 @@ func (p *process) unfit(what string) error {
 
 // data returns the data directory, which the server made in ours.
 func (p *process) data() (string, error) {
-	found, err := filepath.Glob(p.dir.file("kx-*/serving.json"))
-	if err != nil || len(found) != 1 {
+	entries, err := os.ReadDir(p.dir.path)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, e := range entries {
+		dir := p.dir.file(e.Name())
+		if _, err := os.Stat(filepath.Join(dir, "serving.json")); err == nil && strings.HasPrefix(e.Name(), "kx-") {
+			found = append(found, dir)
+		}
+	}
+	if len(found) != 1 {
 		return "", fmt.Errorf("the directory of the server is not in %s", p.dir.path)
 	}
-	return filepath.Dir(found[0]), nil
+	return found[0], nil
 }
 
 // tailMost limits the part of a server's log that is kept.

@@ -73,14 +73,18 @@ func (s *Server) As(files ...string) *rest.Config {
 	number := s.named.Add(1)
 	name := fmt.Sprintf("%s-%d", roles[0].object.GetName(), number)
 	ctx := context.Background()
+	last := roles[0] // the last one that grants anything
 	for _, role := range roles {
 		role.object.SetName(fmt.Sprintf("%s-%d", role.object.GetName(), number))
 		if err := s.grant(ctx, role, name); err != nil {
 			s.fatal(s.t, err)
 		}
+		if firstAccess(role) != nil {
+			last = role
+		}
 	}
 	config := s.User(name)
-	if err := s.waitGranted(ctx, config, roles[len(roles)-1]); err != nil {
+	if err := s.waitGranted(ctx, config, last); err != nil {
 		s.fatal(s.t, err)
 	}
 	return config
