@@ -35,6 +35,29 @@ func TestCells(t *testing.T) {
 	}
 }
 
+// TestCostlyColumns has columns whose paths validation accepts. None may end the process or take its memory.
+func TestCostlyColumns(t *testing.T) {
+	content := map[string]any{"x": []any{[]any{"a"}}, "y": map[string]any{"y": map[string]any{"y": "a"}}}
+	for path, want := range map[string]any{
+		".x[0][0]":     "a",
+		".x[0,0][0,0]": "a",
+		".x[0][0]" + strings.Repeat(" ", maxPathBytes):          nil,
+		".x[" + strings.Repeat("0,", maxAlternatives) + "0][0]": nil,
+		"..y..y":                      nil,
+		".x[*]}{range .x[*]}{@}{end}": `["a"]`,
+	} {
+		c := newColumns([]apiextensionsv1.CustomResourceColumnDefinition{
+			{Name: "X", Type: "string", JSONPath: path}, {Name: "Y", Type: "string", JSONPath: ".y.y.y"},
+		})
+		for range 2 {
+			cells := c.cells("n", content)
+			if len(cells) != 3 || cells[1] != want || cells[2] != "a" {
+				t.Errorf("%.40s: want %v, got %v", path, want, cells)
+			}
+		}
+	}
+}
+
 func TestFieldsThatCanNotBeSelectedBy(t *testing.T) {
 	fields := newSelectableFields([]apiextensionsv1.SelectableField{{JSONPath: ".a["}, {JSONPath: ".a[*]"}, {JSONPath: ".b"}})
 	content := map[string]any{"a": []any{"x", "y"}, "b": nil}

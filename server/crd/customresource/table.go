@@ -14,7 +14,6 @@ import (
 	metatable "k8s.io/apimachinery/pkg/api/meta/table"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/util/jsonpath"
 
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/rest"
@@ -32,7 +31,7 @@ type columns struct {
 	definitions []metav1.TableColumnDefinition
 	// paths holds the JSON paths of the columns after the name. names holds each path as field names, nil if it
 	// is more than that.
-	paths []*jsonpath.JSONPath
+	paths []*columnPath
 	names [][]string
 }
 
@@ -60,8 +59,8 @@ func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *c
 		{Name: "Name", Type: "string", Format: "name", Description: metadataDocs["name"]},
 	}}
 	for _, d := range definitions {
-		path := jsonpath.New(d.Name).AllowMissingKeys(true)
-		if err := path.Parse("{" + d.JSONPath + "}"); err != nil {
+		path, err := newColumnPath(d.Name, d.JSONPath)
+		if err != nil {
 			break
 		}
 		description := d.Description
@@ -205,16 +204,14 @@ func contentOf(obj runtime.Object) (map[string]any, error) {
 }
 
 // cell returns the value of a column in an object: nil if it is missing or has another type than the column.
-func cell(path *jsonpath.JSONPath, columnType string, content map[string]any) any {
-	results, err := path.FindResults(content)
-	if err != nil || len(results) == 0 || len(results[0]) == 0 {
+func cell(path *columnPath, columnType string, content map[string]any) any {
+	value, found := path.find(content)
+	if !found {
 		return nil
 	}
-	// The path of a column has one result.
-	value := results[0][0].Interface()
 	if columnType == "string" {
 		var text bytes.Buffer
-		if err := path.PrintResults(&text, []reflect.Value{reflect.ValueOf(value)}); err != nil {
+		if err := path.parsed.PrintResults(&text, []reflect.Value{reflect.ValueOf(value)}); err != nil {
 			return nil
 		}
 		return text.String()
