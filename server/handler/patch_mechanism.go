@@ -202,6 +202,13 @@ func applyStrategicMergePatch(ctx context.Context, p *patcher, current runtime.O
 	if err != nil {
 		return nil, gv, err
 	}
+	schema, err := strategicpatch.NewPatchMetaFromStruct(obj)
+	if err != nil {
+		return nil, gv, err
+	}
+	if err := p.scope.checkMerge(document, patch, schema); err != nil {
+		return nil, gv, err
+	}
 	patched, err := strategicpatch.StrategicMergeMapPatch(document, patch, obj)
 	if err != nil {
 		return nil, gv, interpretStrategicMergePatchError(err)
