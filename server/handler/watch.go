@@ -69,10 +69,13 @@ func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err erro
 }
 
 // watchTimeout returns the duration of a watch; 0 means no limit. Watches without a timeout get a random one. Otherwise
-// all clients of a restarted server would come back at the same moment for ever.
+// all clients of a restarted server would come back at the same moment for ever. A negative timeout, or one that is too
+// long for a Duration, ends the watch at once, as in a kube-apiserver.
 func watchTimeout(opts *metainternalversion.ListOptions, minRequestTimeout time.Duration) time.Duration {
-	if opts.TimeoutSeconds != nil && *opts.TimeoutSeconds > 0 {
-		return time.Duration(*opts.TimeoutSeconds) * time.Second
+	if opts.TimeoutSeconds != nil {
+		if timeout := time.Duration(*opts.TimeoutSeconds) * time.Second; timeout != 0 {
+			return timeout
+		}
 	}
 	return time.Duration(float64(minRequestTimeout) * (1 + rand.Float64()))
 }
@@ -185,7 +188,7 @@ var (
 // serve sends events until the watch ends, and sets s.ended to the reason.
 func (s *WatchServer) serve(ctx context.Context, stream eventStream) {
 	var timeout <-chan time.Time
-	if s.Timeout > 0 {
+	if s.Timeout != 0 {
 		timer := time.NewTimer(s.Timeout)
 		defer timer.Stop()
 		timeout = timer.C

@@ -2,6 +2,7 @@ package handler
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -18,6 +19,11 @@ func TestWatchTimeout(t *testing.T) {
 	}
 	if got := watchTimeout(seconds(7), time.Hour); got != 7*time.Second {
 		t.Errorf("the client's timeout of 7s became %s", got)
+	}
+	for _, n := range []int64{-1, math.MaxInt64} {
+		if got := watchTimeout(seconds(n), time.Hour); got >= 0 {
+			t.Errorf("the client's timeout of %ds became %s", n, got)
+		}
 	}
 	if got := watchTimeout(&metainternalversion.ListOptions{}, 0); got != 0 {
 		t.Errorf("no timeout became %s", got)
