@@ -19,6 +19,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/controller/feed"
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/backend"
 )
 
 // Keeper passes roles and bindings from etcd to an authorizer.
@@ -130,20 +131,30 @@ func (k *Keeper) Ready(context.Context) error {
 
 // Await waits until the authorizer has all roles and bindings that etcd has now.
 func (k *Keeper) Await(ctx context.Context) error {
-	for part := range resources {
-		prefix := strings.TrimSuffix(k.decoder.Prefix, "/") + "/" + part
-		newest, err := k.etcd.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1),
-			clientv3.WithSort(clientv3.SortByModRevision, clientv3.SortDescend))
-		if err != nil {
-			return fmt.Errorf("ask etcd for the newest role: %w", err)
-		}
-		for _, kv := range newest.Kvs {
-			if err := k.await(ctx, part, kv.ModRevision); err != nil {
+	for part, kinds := range resources {
+		for _, kind := range kinds {
+			revision, err := k.newest(ctx, kind)
+			if err != nil {
+				return fmt.Errorf("ask etcd for the newest role: %w", err)
+			}
+			if err := k.await(ctx, part, revision); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// newest returns the revision of a kind's newest object, 0 if there is none. It asks only for the keys of this
+// resource: those of a custom resource whose group begins with "role" have the same first letters, and no follower.
+func (k *Keeper) newest(ctx context.Context, kind rbac.Kind) (int64, error) {
+	prefix := strings.TrimSuffix(k.decoder.Prefix, "/") + "/" + backend.ResourcePrefix(resourceOf(kind)) + "/"
+	found, err := k.etcd.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(1),
+		clientv3.WithSort(clientv3.SortByModRevision, clientv3.SortDescend))
+	if err != nil || len(found.Kvs) == 0 {
+		return 0, err
+	}
+	return found.Kvs[0].ModRevision, nil
 }
 
 func (k *Keeper) await(ctx context.Context, part string, revision int64) error {

@@ -99,6 +99,23 @@ func TestAwait(t *testing.T) {
 	}
 }
 
+// TestAwaitBesideOtherGroups writes a custom resource whose key begins as those of roles do.
+func TestAwaitBesideOtherGroups(t *testing.T) {
+	c := newCluster(t)
+	c.keep()
+	c.put("roles/default/r", `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := c.keeper.Await(ctx); err != nil {
+		t.Fatal(err)
+	}
+	c.put("roles.example.com/widgets/default/w", `{"apiVersion":"roles.example.com/v1","kind":"Widget"}`)
+	c.put("clusterroles.example.com/widgets/default/w", `{"apiVersion":"clusterroles.example.com/v1","kind":"Widget"}`)
+	if err := c.keeper.Await(ctx); err != nil {
+		t.Errorf("what is no role was awaited as one: %v", err)
+	}
+}
+
 func (c *cluster) put(key, value string) {
 	c.t.Helper()
 	if _, err := c.client.Put(c.t.Context(), c.prefix+"/"+key, value); err != nil {
