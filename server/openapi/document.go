@@ -57,19 +57,31 @@ func (t *part) renew(p Part, path string, info spec.Info) {
 // buildFragment makes the fragment of a part. If describing it fails, it uses instead, so that the other parts stay
 // visible.
 func buildFragment[T any](path string, describe func() (T, error), cut func(T) (*fragment, error), instead T) *fragment {
-	document, err := describe()
+	f, err := cutFragment(describe, cut)
 	if err == nil {
-		var f *fragment
-		if f, err = cut(document); err == nil {
-			return f
-		}
+		return f
 	}
 	utilruntime.HandleError(fmt.Errorf("describe %s: %w", path, err))
-	f, err := cut(instead)
+	f, err = cut(instead)
 	if err != nil {
 		panic(fmt.Sprintf("openapi: encode an empty document: %v", err))
 	}
 	return f
+}
+
+// cutFragment turns a panic into an error: the library that converts v2 to v3 dereferences what the document of another
+// server may lack, such as the responses of an operation.
+func cutFragment[T any](describe func() (T, error), cut func(T) (*fragment, error)) (_ *fragment, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	document, err := describe()
+	if err != nil {
+		return nil, err
+	}
+	return cut(document)
 }
 
 // document is an immutable state of the description below one path of v3, or of everything in v2.
@@ -218,10 +230,7 @@ func (t *document) writeProto(w io.Writer, d *dialect) error {
 		}
 	}
 	for _, f := range all {
-		message, err := f.proto()
-		if err == nil {
-			message, err = inflate(nil, message)
-		}
+		message, err := inflate(nil, f.proto())
 		if err == nil {
 			_, err = w.Write(message)
 		}

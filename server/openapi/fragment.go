@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
@@ -32,7 +33,7 @@ type fragment struct {
 	// hash covers all fields above.
 	hash [sha256.Size]byte
 
-	proto func() ([]byte, error) // compressed
+	proto func() []byte // compressed
 }
 
 // lazy is a fragment that is made on demand. mu guards build and made.
@@ -138,7 +139,7 @@ func (f *fragment) encode(d *dialect, info *spec.Info, security, paths, own any)
 	}
 	fmt.Fprintf(hash, "%q %q", f.shared, slices.Sorted(maps.Keys(f.parameters)))
 	hash.Sum(f.hash[:0])
-	f.proto = sync.OnceValues(func() ([]byte, error) { return f.encodeProto(d) })
+	f.proto = sync.OnceValue(func() []byte { return f.protoOrNothing(d) })
 	return nil
 }
 
@@ -161,7 +162,23 @@ func (f *fragment) expand() (paths, definitions []byte, err error) {
 	return members[:f.pathBytes], members[f.pathBytes:], nil
 }
 
-func (f *fragment) encodeProto(d *dialect) ([]byte, error) {
+// protoOrNothing returns nothing for a fragment that protobuf can't express, so that the others stay visible: another
+// server's description may have what JSON carries and protobuf has no place for.
+func (f *fragment) protoOrNothing(d *dialect) []byte {
+	message, err := f.encodeProto(d)
+	if err != nil {
+		utilruntime.HandleError(fmt.Errorf("encode a part of OpenAPI as protobuf, which is left out: %w", err))
+		return deflate(nil)
+	}
+	return message
+}
+
+func (f *fragment) encodeProto(d *dialect) (_ []byte, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
 	paths, definitions, err := f.expand()
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi3"
 	"k8s.io/client-go/rest"
+	"k8s.io/kube-openapi/pkg/openapiconv"
 	"k8s.io/kube-openapi/pkg/spec3"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
@@ -240,6 +241,26 @@ func TestProtobuf(t *testing.T) {
 	}
 }
 
+// TestPartThatIsNoProtobuf adds the description of another server, with what a message has no field for.
+func TestPartThatIsNoProtobuf(t *testing.T) {
+	s := service()
+	s.UpdatePart(schema.GroupVersion{Group: "example.com", Version: "v1"}, openapi.Part{
+		V3: func() (*spec3.OpenAPI, error) { return &spec3.OpenAPI{}, nil },
+		V2: func() (*spec.Swagger, error) {
+			return &spec.Swagger{SwaggerProps: spec.SwaggerProps{Definitions: spec.Definitions{
+				"com.example.v1.T": {ExtraProps: map[string]any{"unheard-of": true}}}}}, nil
+		},
+	})
+	_, body := get(t, serve(t, s)+"/openapi/v2", "Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+	document := &openapi_v2.Document{}
+	if err := proto.Unmarshal(body, document); err != nil {
+		t.Fatal(err)
+	}
+	if len(document.GetPaths().GetPath()) == 0 {
+		t.Error("one that protobuf can't express hid the others")
+	}
+}
+
 func TestHead(t *testing.T) {
 	url := serve(t, service())
 	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/apps/v1"} {
@@ -335,6 +356,19 @@ func TestChanges(t *testing.T) {
 		V3: func() (*spec3.OpenAPI, error) { return nil, errors.New("no") },
 		V2: func() (*spec.Swagger, error) { return nil, errors.New("no") },
 	})
+	broken := schema.GroupVersion{Group: "broken.example.com", Version: "v1"}
+	s.UpdatePart(broken, openapi.Part{
+		Hash: "of a document of another server",
+		V3: func() (*spec3.OpenAPI, error) {
+			return openapiconv.ConvertV2ToV3(&spec.Swagger{SwaggerProps: spec.SwaggerProps{Paths: &spec.Paths{
+				Paths: map[string]spec.PathItem{"/x": {PathItemProps: spec.PathItemProps{Get: &spec.Operation{}}}}}}}), nil
+		},
+		V2: func() (*spec.Swagger, error) { return &spec.Swagger{}, nil },
+	})
+	if resp, body := get(t, url+"/openapi/v3/apis/broken.example.com/v1"); resp.StatusCode != http.StatusOK ||
+		decode[spec3.OpenAPI](t, body).Version != "3.0.0" {
+		t.Errorf("one that panics: %s, %.200s", resp.Status, body)
+	}
 	_, body := get(t, url+"/openapi/v3")
 	if _, ok := decode[index](t, body).Paths["apis/apps/v1"]; !ok {
 		t.Errorf("one that fails hid the others: %.200s", body)
