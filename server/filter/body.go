@@ -79,9 +79,9 @@ type body struct {
 	admin bool
 	kind  string         // of the request, for the metrics
 	seat  returnableSeat // nil if it has none
-	timer *time.Timer    // set by the first read
 
 	mu      sync.Mutex
+	timer   *time.Timer // set by the first read
 	held    bodyMemory
 	refused error
 	ended   bool // the body has arrived, or its request has ended
@@ -105,9 +105,7 @@ func (b *bodies) watch(ctx context.Context, w http.ResponseWriter, r *http.Reque
 
 // Read fails with a 429 if the body exceeds a limit.
 func (b *body) Read(p []byte) (int, error) {
-	if b.timer == nil {
-		b.timer = time.AfterFunc(slowBody, b.isSlow)
-	}
+	b.begin()
 	n, err := b.ReadCloser.Read(p)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,6 +128,15 @@ func (b *body) Read(p []byte) (int, error) {
 		return n, b.sit(err)
 	}
 	return n, nil
+}
+
+// begin starts the timer. A proxy may read a body while its request ends, and even afterwards.
+func (b *body) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer == nil && !b.ended {
+		b.timer = time.AfterFunc(slowBody, b.isSlow)
+	}
 }
 
 // take adds to the holding of the body, unless that would exceed a limit. The caller holds mu.

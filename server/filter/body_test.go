@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -107,5 +108,20 @@ func TestBodiesAreBounded(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %d were taken, want %d", tc.what, got, tc.want)
 		}
+	}
+}
+
+// TestBodyReadAfterItsRequest reads a body as a proxy does whose server answered before it had the whole.
+func TestBodyReadAfterItsRequest(t *testing.T) {
+	in := &bodies{metrics: metrics.New(), users: map[string]bodyMemory{}}
+	sent := httptest.NewRequest("POST", "/", strings.NewReader("late"))
+	ctx := request.WithUser(t.Context(), &user.DefaultInfo{Name: "ann"})
+	r, b := in.watch(ctx, httptest.NewRecorder(), sent, metrics.Mutating, nil)
+	b.end()
+	if text, err := io.ReadAll(r.Body); string(text) != "late" || err != nil {
+		t.Errorf("read %q, %v", text, err)
+	}
+	if len(in.users) != 0 || b.timer != nil {
+		t.Errorf("a body of no request is watched: %v", in.users)
 	}
 }
