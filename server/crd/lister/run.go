@@ -37,9 +37,10 @@ func (l *Lister) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		revision, err := l.list(ctx)
 		if err == nil {
+			began := time.Now()
 			var saw bool
-			if saw, err = l.watch(ctx, revision); saw {
-				pause = shortestPause
+			if saw, err = l.watch(ctx, revision); saw || time.Since(began) > longestPause {
+				pause = shortestPause // it worked, even if nothing changed
 			}
 		}
 		// A revision that expired between list and watch, as while a cache is being filled, is no error: the
