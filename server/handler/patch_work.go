@@ -15,8 +15,11 @@ const maxComparedItems = 5_000_000
 
 // checkMerge refuses a strategic merge patch that would take too long on a document.
 func (scope *RequestScope) checkMerge(document, patch map[string]any, schema strategicpatch.LookupPatchMeta) error {
-	named := countValue(patch) // most patches name few items
-	if scope.MaxObjectFields <= 0 || named*(named+countValue(document)) <= maxComparedItems {
+	named, stored := countValue(patch), scope.MaxObjectFields
+	if stored <= 0 || named*(named+stored) <= maxComparedItems {
+		return nil // as most patches, which name few items
+	}
+	if named*(named+countValue(document)) <= maxComparedItems {
 		return nil
 	}
 	if n := comparedItems(document, patch, schema); n > maxComparedItems {
