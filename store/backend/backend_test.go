@@ -39,6 +39,7 @@ func TestResourcePrefix(t *testing.T) {
 		"customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/customresourcedefinitions",
 		"apiservices.apiregistration.k8s.io":             "apiregistration.k8s.io/apiservices",
 		"pandas.example.com":                             "example.com/pandas",
+		"ranges":                                         "ranges",
 		"foos.networking.k8s.io":                         "networking.k8s.io/foos", // a custom resource in a group of Kubernetes
 		"pods.storage.k8s.io":                            "storage.k8s.io/pods",
 		"volumesnapshots.snapshot.storage.k8s.io":        "snapshot.storage.k8s.io/volumesnapshots",

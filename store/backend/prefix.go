@@ -27,7 +27,7 @@ func ResourcePrefix(resource schema.GroupResource) string {
 	// Keys of kube-apiserver's own resources have no group: apart from events, no two of its groups have a resource of
 	// the same name. Definitions, custom resources and APIServices belong to servers beside it, whose keys have the
 	// group.
-	if builtins()[resource] {
+	if resource.Group == "" || builtins()[resource] {
 		return resource.Resource
 	}
 	return resource.Group + "/" + resource.Resource

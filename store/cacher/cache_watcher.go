@@ -53,7 +53,7 @@ type cacheWatcher struct {
 	epoch int64
 	// from is the revision that its client knows from the beginning: no bookmark is older.
 	from int64
-	// at is the revision of the last event that it was given: no bookmark is older. sent counts the events, for Inspect.
+	// at is the revision of the last event that it was given: no bookmark is older. sent counts events, for Inspect.
 	at, sent atomic.Int64
 
 	// Guarded by the dispatcher's mu:
