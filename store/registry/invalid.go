@@ -40,11 +40,16 @@ func arrange(strategy any, errs field.ErrorList) field.ErrorList {
 	type text struct {
 		kind          field.ErrorType
 		field, detail string
+		value         any // if it is scalar
 	}
 	seen := make(map[text][]any, len(errs))
 	var written, declared field.ErrorList
 	for _, err := range errs {
-		key := text{err.Type, err.Field, err.Detail}
+		key := text{err.Type, err.Field, err.Detail, nil}
+		if isScalar(err.BadValue) {
+			// All invalid labels of an object have the same field and detail: the key tells them apart.
+			key.value = err.BadValue
+		}
 		if slices.ContainsFunc(seen[key], func(value any) bool { return reflect.DeepEqual(value, err.BadValue) }) {
 			continue
 		}
@@ -56,6 +61,15 @@ func arrange(strategy any, errs field.ErrorList) field.ErrorList {
 		}
 	}
 	return append(written, declared...)
+}
+
+// isScalar reports whether == compares values as reflect.DeepEqual does.
+func isScalar(value any) bool {
+	switch reflect.ValueOf(value).Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
+		return true
+	}
+	return false
 }
 
 // boundErrors are the errors that an answer has room for. The text of many errors takes time that grows with their
