@@ -1,6 +1,7 @@
 package podspec
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -253,5 +254,36 @@ volumes: [{name: g, gitRepo: {repository: r}}]`)
 	apparmor := `spec.template.metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]: deprecated since v1.30; use the "appArmorProfile" field instead`
 	if len(template) != len(want)+1 || template[10] != apparmor {
 		t.Errorf("template's warnings: %q", template)
+	}
+}
+
+// TestWarningsOfManyPairs has specs in which every pair of paths or ports is worth a warning.
+func TestWarningsOfManyPairs(t *testing.T) {
+	pod := parse(t, c("ports: []"))
+	pod.Spec.Volumes = []corev1.Volume{{Name: "v", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}}}
+	files := pod.Spec.Volumes[0].ConfigMap
+	for range 4 {
+		files.Items = append(files.Items, corev1.KeyToPath{Key: "k", Path: "a"})
+	}
+	files.Items = append(files.Items, corev1.KeyToPath{Key: "k", Path: "a/b"}, corev1.KeyToPath{Key: "k", Path: "ab"})
+	want := []string{
+		`volume "v" (ConfigMap ""): overlapping paths: "a" with "a"`,
+		`volume "v" (ConfigMap ""): overlapping paths: "a/b" with "a"`,
+	}
+	if diff := cmp.Diff(want, PodWarnings(pod)); diff != "" {
+		t.Error(diff)
+	}
+	for i := range 3_000 {
+		files.Items = append(files.Items, corev1.KeyToPath{Key: "k", Path: fmt.Sprintf("a/%d", i)})
+	}
+	if n := len(PodWarnings(pod)); n != maxPairsFound {
+		t.Errorf("%d warnings about paths, want %d", n, maxPairsFound)
+	}
+	pod.Spec.Volumes = nil
+	for range 3_000 {
+		pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, corev1.ContainerPort{ContainerPort: 80, Protocol: "TCP"})
+	}
+	if n := len(PodWarnings(pod)); n != maxPairsFound {
+		t.Errorf("%d warnings about ports, want %d", n, maxPairsFound)
 	}
 }

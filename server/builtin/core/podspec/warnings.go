@@ -95,6 +95,27 @@ type warner struct {
 	spec  *corev1.PodSpec
 	meta  *metav1.ObjectMeta
 	found []string
+	// pairs counts the compared pairs of paths and of ports, and pairsFound the warnings about them.
+	pairs, pairsFound int
+}
+
+// A spec of a megabyte has 30,000 paths or ports, and 500 million pairs of them. These limits are far above real specs,
+// and a response has no room for more warnings.
+const (
+	maxPairs      = 1_000_000
+	maxPairsFound = 300
+)
+
+// comparesOn reports whether another pair is compared.
+func (w *warner) comparesOn() bool {
+	w.pairs++
+	return w.pairs <= maxPairs && w.pairsFound < maxPairsFound
+}
+
+// addPair adds a warning about a pair.
+func (w *warner) addPair(message string) {
+	w.pairsFound++
+	w.found = append(w.found, message)
 }
 
 func (w *warner) add(at *field.Path, message string) {
@@ -239,13 +260,16 @@ func (w *warner) ports() {
 			}
 			key := fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol)
 			for _, other := range all[key] {
+				if !w.comparesOn() {
+					break
+				}
 				switch {
 				case port.HostIP == other.port.HostIP && port.HostPort == other.port.HostPort:
-					w.add(here, fmt.Sprintf("duplicate port definition with %s", other.at))
+					w.addPair(fmt.Sprintf("%s: duplicate port definition with %s", here, other.at))
 				case port.HostPort == 0 || other.port.HostPort == 0:
-					w.add(here, fmt.Sprintf("overlapping port definition with %s", other.at))
+					w.addPair(fmt.Sprintf("%s: overlapping port definition with %s", here, other.at))
 				case port.HostPort == other.port.HostPort && (port.HostIP == "") != (other.port.HostIP == ""):
-					w.add(here, fmt.Sprintf("dangerously ambiguous port definition with %s", other.at))
+					w.addPair(fmt.Sprintf("%s: dangerously ambiguous port definition with %s", here, other.at))
 				}
 			}
 			all[key] = append(all[key], known{here, port})

@@ -46,19 +46,31 @@ func (w *warner) projected(volume string, sources []corev1.VolumeProjection) {
 	w.overlapping(volume, "Projected", all)
 }
 
+// overlapping adds each text once: clients see no text twice.
 func (w *warner) overlapping(volume, kind string, paths []writtenPath) {
+	type pair struct{ here, before writtenPath }
+	seen := map[pair]bool{}
 	for i := range paths {
 		paths[i].path = strings.TrimRight(paths[i].path, "/")
 		here := paths[i]
 		for _, before := range paths[:i] {
-			if here.path == "" || before.path == "" {
+			if !w.comparesOn() {
+				return
+			}
+			if here.path == "" || before.path == "" || !within(here.path, before.path) && !within(before.path, here.path) {
 				continue
 			}
-			if strings.HasPrefix(before.path+"/", here.path+"/") || strings.HasPrefix(here.path+"/", before.path+"/") {
-				w.found = append(w.found, fmt.Sprintf("volume %q (%s): overlapping paths: %s with %s", volume, kind, here, before))
+			if both := (pair{here, before}); !seen[both] {
+				seen[both] = true
+				w.addPair(fmt.Sprintf("volume %q (%s): overlapping paths: %s with %s", volume, kind, here, before))
 			}
 		}
 	}
+}
+
+// within reports whether path is dir, or lies below it.
+func within(path, dir string) bool {
+	return strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
 }
 
 func projectedPaths(s *corev1.VolumeProjection) []writtenPath {
