@@ -163,11 +163,13 @@ func validateReviewVersions(versions []string, old leniency, path *field.Path) (
 	if len(versions) == 0 {
 		return field.ErrorList{field.Required(path, "must specify one of "+known)}
 	}
+	seen := sets.New[string]()
 	for i, version := range versions {
-		if slices.Contains(versions[:i], version) {
+		if seen.Has(version) {
 			errs = append(errs, field.Invalid(path.Index(i), version, "duplicate version"))
 			continue
 		}
+		seen.Insert(version)
 		for _, msg := range validation.IsDNS1035Label(version) {
 			errs = append(errs, field.Invalid(path.Index(i), version, msg))
 		}

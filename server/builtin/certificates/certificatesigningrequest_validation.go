@@ -10,6 +10,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/kx-apiserver/kx/server/builtin"
@@ -60,8 +61,8 @@ func leniencyFor(r, old *certificatesv1.CertificateSigningRequest) leniency {
 	for _, n := range types {
 		l.repeatedTypes = l.repeatedTypes || n > 1
 	}
-	for i, usage := range old.Spec.Usages {
-		l.repeatedUsages = l.repeatedUsages || slices.Contains(old.Spec.Usages[:i], usage)
+	l.repeatedUsages = sets.New(old.Spec.Usages...).Len() < len(old.Spec.Usages)
+	for _, usage := range old.Spec.Usages {
 		l.unknownUsages = l.unknownUsages || !slices.Contains(usages, usage)
 	}
 	return l
@@ -94,10 +95,12 @@ func validateSpec(spec *certificatesv1.CertificateSigningRequestSpec, l leniency
 			errs = append(errs, field.NotSupported(path.Index(i), usage, usages))
 		}
 	}
+	seen := sets.New[certificatesv1.KeyUsage]()
 	for i, usage := range spec.Usages {
-		if !l.repeatedUsages && slices.Contains(spec.Usages[:i], usage) {
+		if !l.repeatedUsages && seen.Has(usage) {
 			errs = append(errs, field.Duplicate(path.Index(i), usage))
 		}
+		seen.Insert(usage)
 	}
 	path = certificateSigningRequestSpecPath.Child("signerName")
 	if !l.legacySigner && spec.SignerName == legacySigner {

@@ -149,17 +149,19 @@ func validateBindings(conditions, failures []string, path *field.Path) (errs fie
 			errs = append(errs, metav1validation.ValidateLabelName(name, list.path.Index(i))...)
 		}
 	}
-	repeated := func(names []string, i int) bool { return slices.Index(names, names[i]) < i }
+	seen, seenBad := sets.New[string](), sets.New[string]()
 	for i, name := range conditions {
-		if repeated(conditions, i) {
+		if seen.Has(name) {
 			errs = append(errs, field.Duplicate(good.Index(i), name))
 		}
+		seen.Insert(name)
 	}
 	for i, name := range failures {
-		if repeated(failures, i) {
+		if seenBad.Has(name) {
 			errs = append(errs, field.Duplicate(bad.Index(i), name))
 		}
-		if slices.Contains(conditions, name) {
+		seenBad.Insert(name)
+		if seen.Has(name) {
 			errs = append(errs, field.Invalid(bad.Index(i), name, "bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}

@@ -108,12 +108,7 @@ func (v *validator) validateUsedClaims(used []corev1.ResourceClaim, path *field.
 		}
 		if !v.claims.Has(claim.Name) {
 			missing := field.NotFound(at, claim.Name)
-			missing.Detail = "must be one of the names in pod.spec.resourceClaims"
-			if len(v.claims) == 0 {
-				missing.Detail += " which is empty"
-			} else {
-				missing.Detail += ": " + strings.Join(sets.List(v.claims), ", ")
-			}
+			missing.Detail = v.claimNames()
 			errs = append(errs, missing)
 		}
 	}

@@ -2,6 +2,8 @@ package podspec
 
 import (
 	"math"
+	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -30,6 +32,9 @@ type validator struct {
 	volumes   map[string]corev1.VolumeSource
 	claims    sets.Set[string]
 	hostUsers bool
+	// claimNames returns the detail of an error about a claim that the pod lacks. All such errors share the text: it
+	// can be long, and there can be many.
+	claimNames func() string
 }
 
 // ValidatePodTemplateSpec validates a template.
@@ -60,6 +65,12 @@ func ValidatePodSpec(spec *corev1.PodSpec, meta *metav1.ObjectMeta, path *field.
 			v.claims.Insert(claim.Name)
 		}
 	}
+	v.claimNames = sync.OnceValue(func() string {
+		if len(v.claims) == 0 {
+			return "must be one of the names in pod.spec.resourceClaims which is empty"
+		}
+		return "must be one of the names in pod.spec.resourceClaims: " + strings.Join(sets.List(v.claims), ", ")
+	})
 	for _, part := range []struct {
 		name     string
 		validate func(*field.Path) field.ErrorList
