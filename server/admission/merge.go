@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 )
 
 // mergeTolerations joins two lists and leaves out tolerations that another one covers. Of equal ones the first
@@ -13,7 +13,7 @@ func mergeTolerations(first, second []corev1.Toleration) (merged []corev1.Tolera
 	all := slices.Concat(first, second)
 	for i, t := range all {
 		covers := func(other corev1.Toleration) bool { return covers(other, t) }
-		wider := func(other corev1.Toleration) bool { return covers(other) && !apiequality.Semantic.DeepEqual(other, t) }
+		wider := func(other corev1.Toleration) bool { return covers(other) && !same(other, t) }
 		if !slices.ContainsFunc(merged, covers) && !slices.ContainsFunc(all[i+1:], wider) {
 			merged = append(merged, t)
 		}
@@ -23,7 +23,7 @@ func mergeTolerations(first, second []corev1.Toleration) (merged []corev1.Tolera
 
 // covers reports whether wide tolerates everything that t tolerates.
 func covers(wide, t corev1.Toleration) bool {
-	if apiequality.Semantic.DeepEqual(wide, t) {
+	if same(wide, t) {
 		return true
 	}
 	anyKey := wide.Key == "" && wide.Operator == corev1.TolerationOpExists
@@ -41,4 +41,11 @@ func covers(wide, t corev1.Toleration) bool {
 		return t.Operator == corev1.TolerationOpEqual && t.Value == wide.Value
 	}
 	return false
+}
+
+// same reports whether two tolerations are equal. Reflection would take most of the time: all pairs are compared.
+func same(a, b corev1.Toleration) bool {
+	seconds := ptr.Equal(a.TolerationSeconds, b.TolerationSeconds)
+	a.TolerationSeconds, b.TolerationSeconds = nil, nil
+	return seconds && a == b
 }

@@ -3,7 +3,6 @@ package pod
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -183,12 +182,14 @@ func validateDeadlineUpdate(deadline, old *int64) (errs field.ErrorList, stop bo
 // validateTolerationsUpdate allows new tolerations, and changes of tolerationSeconds.
 func validateTolerationsUpdate(tolerations, old []corev1.Toleration) field.ErrorList {
 	path := specPath.Child("tolerations")
+	kept := make(map[corev1.Toleration]bool, len(tolerations)) // a pod can have 30,000: do not compare each with each
+	for _, t := range tolerations {
+		t.TolerationSeconds = nil
+		kept[t] = true
+	}
 	for _, was := range old {
-		kept := slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
-			t.TolerationSeconds = was.TolerationSeconds
-			return reflect.DeepEqual(t, was)
-		})
-		if !kept {
+		was.TolerationSeconds = nil
+		if !kept[was] {
 			return field.ErrorList{field.Forbidden(path, "existing toleration can not be modified except its tolerationSeconds")}
 		}
 	}
