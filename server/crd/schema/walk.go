@@ -28,9 +28,10 @@ const (
 	// stepsBetweenLooks is the number of steps between two checks of the context.
 	stepsBetweenLooks = 1 << 10
 	// patternWorkAStep instructions of a pattern's program count as one step, and so do enumWorkAStep values of
-	// an enum.
+	// an enum, and formatBytesAStep bytes of a text with a format.
 	patternWorkAStep = 200
 	enumWorkAStep    = 16
+	formatBytesAStep = 64
 )
 
 // take takes n steps, and reports whether the walk goes on.
@@ -181,7 +182,7 @@ func (w *walk) text(n *node, p *location, value string, out *findings) {
 		w.match(n, p, value, out)
 	}
 	out.matched++
-	if n.hasFormat {
+	if n.hasFormat && w.take(int64(len(value)/formatBytesAStep)) {
 		if !strfmt.Default.Validates(n.Format, value) {
 			out.add(errors.InvalidType(p.String(), inBody, n.Format, value))
 		}

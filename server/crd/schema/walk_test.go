@@ -237,6 +237,20 @@ func TestStepLimit(t *testing.T) {
 	}
 }
 
+// TestFormatsTakeSteps has one long text, whose format costs as much as its length.
+func TestFormatsTakeSteps(t *testing.T) {
+	s, err := Compile(definition(t, withSpec(`{type: string, format: byte}`)), "v1", Limits{Steps: 1_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj := thing(t, `{}`)
+	obj["spec"] = map[string]any{"v": strings.Repeat("a", 1_001*formatBytesAStep)}
+	errs := s.Validate(context.Background(), obj, ExtraErrors{})
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "takes more than 1000 steps") {
+		t.Error(errs)
+	}
+}
+
 // TestWalkEnds has a client that leaves in the middle.
 func TestWalkEnds(t *testing.T) {
 	s := compile(t, withSpec(`{type: array, items: {type: string, pattern: "^a*$"}}`))
