@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 )
 
@@ -107,17 +108,31 @@ func copyOf(e *auditinternal.Event) *auditinternal.Event {
 	return out
 }
 
-// eventBytes is the approximate size of an event without its texts of variable length.
-const eventBytes = 1024
+// eventBytes is the approximate size of an event without its texts of variable length, and textBytes that of a text in
+// a list without its characters.
+const eventBytes, textBytes = 1024, 16
 
-// sizeOf estimates the memory of an event.
+// sizeOf estimates the memory of an event. It counts everything that a client may choose: a single request can name
+// thousands of addresses in X-Forwarded-For.
 func sizeOf(e *auditinternal.Event) int64 {
-	size := eventBytes + len(e.RequestURI) + len(e.UserAgent)
+	size := eventBytes + len(e.RequestURI) + len(e.UserAgent) + len(e.Verb) + sizeOfTexts(e.SourceIPs) + sizeOfUser(&e.User)
+	if e.ImpersonatedUser != nil {
+		size += sizeOfUser(e.ImpersonatedUser)
+	}
 	for k, v := range e.Annotations {
 		size += len(k) + len(v)
 	}
-	for _, group := range e.User.Groups {
-		size += len(group)
+	if of := e.ObjectRef; of != nil {
+		size += len(of.Namespace) + len(of.Name) + len(of.Resource) + len(of.Subresource) + len(of.APIGroup) + len(of.APIVersion)
+	}
+	if status := e.ResponseStatus; status != nil {
+		size += len(status.Message)
+		if details := status.Details; details != nil {
+			size += len(details.Name)
+			for i := range details.Causes {
+				size += 3*textBytes + len(details.Causes[i].Message) + len(details.Causes[i].Field)
+			}
+		}
 	}
 	if e.RequestObject != nil {
 		size += len(e.RequestObject.Raw)
@@ -126,6 +141,21 @@ func sizeOf(e *auditinternal.Event) int64 {
 		size += len(e.ResponseObject.Raw)
 	}
 	return int64(size)
+}
+
+func sizeOfUser(u *authenticationv1.UserInfo) int {
+	size := len(u.Username) + len(u.UID) + sizeOfTexts(u.Groups)
+	for k, values := range u.Extra {
+		size += textBytes + len(k) + sizeOfTexts(values)
+	}
+	return size
+}
+
+func sizeOfTexts(texts []string) (size int) {
+	for _, text := range texts {
+		size += textBytes + len(text)
+	}
+	return size
 }
 
 // run sends batches until the queue is closed and empty, or its context ends.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
@@ -183,6 +186,26 @@ func TestHang(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTextsOfClients: all that a client may choose counts, wherever the event has it.
+func TestTextsOfClients(t *testing.T) {
+	const many = 5000
+	texts, text := slices.Repeat([]string{"192.0.2.1"}, many), strings.Repeat("x", many)
+	who := authenticationv1.UserInfo{Groups: texts}
+	for name, e := range map[string]*auditinternal.Event{
+		"addresses":              {SourceIPs: texts},
+		"groups":                 {User: who},
+		"groups of another user": {ImpersonatedUser: &who},
+		"more of another user":   {ImpersonatedUser: &authenticationv1.UserInfo{Extra: map[string]authenticationv1.ExtraValue{"a": texts}}},
+		"a method":               {Verb: text},
+		"a name":                 {ObjectRef: &auditinternal.ObjectReference{Name: text}},
+		"a message":              {ResponseStatus: &metav1.Status{Message: text}},
+	} {
+		if size := sizeOf(e); size < eventBytes+many {
+			t.Errorf("%s: %d bytes", name, size)
+		}
 	}
 }
 
