@@ -162,9 +162,13 @@ func (f *File) affixes() (before, after string) {
 	return strings.TrimSuffix(base, after) + "-", after
 }
 
-// Close closes the log. Nothing may be written afterwards.
+// Close closes the log. Nothing may be written afterwards. A write to a pipe whose reader has stopped to read fails: it
+// would never end.
 func (f *File) Close() error {
 	close(f.stop)
+	if !f.rotates {
+		return f.file.Close() // without mu, which such a write holds
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(f.tidy)

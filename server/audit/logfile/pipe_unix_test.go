@@ -4,6 +4,8 @@ package logfile
 
 import (
 	"bufio"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,4 +30,25 @@ func TestPipe(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	must(t, f.Close())
+}
+
+// TestStuckPipe: a write to a pipe whose reader has stopped to read does not keep the log from closing.
+func TestStuckPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	must(t, syscall.Mkfifo(path, 0o600))
+	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	must(t, err)
+	defer reader.Close()
+	f := openHere(t, Config{Path: path}, standing)
+	written := make(chan error)
+	go func() {
+		_, err := f.Write(make([]byte, 4<<20)) // more than a pipe holds
+		written <- err
+	}()
+	_, err = io.ReadFull(reader, make([]byte, 1)) // the write has begun
+	must(t, err)
+	must(t, f.Close())
+	if err := <-written; !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the write ended with %v", err)
+	}
 }
