@@ -33,6 +33,13 @@ func (b *failingBackend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not now", http.StatusForbidden)
 	case "redirect":
 		http.Redirect(w, r, b.url+"/elsewhere", http.StatusTemporaryRedirect)
+	case "silence":
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.Copy(io.Discard, conn) // until the other side gives up
 	default:
 		fmt.Fprintln(w, "no upgrade")
 	}
@@ -85,6 +92,24 @@ func TestFailedUpgrades(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestUpgradesWithoutAnAnswer has an extension API server that never answers a request for an upgrade. The request ends
+// nevertheless when its time is up, and gives its seat to others.
+func TestUpgradesWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	fronts, serving := authority(t), authority(t)
+	certificate, err := serving.ServingCert([]string{"far.silent.svc"})
+	must(t, err)
+	port := farServer(t, "127.0.0.1", certificate, fronts, (&failingBackend{}).ServeHTTP)
+	front := start(t, tokens(t, aliceToken), asFrontProxy(t, fronts))
+	external := &corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}
+	far := route{name: "silent", port: port, caBundle: serving.CertPEM(), service: external}
+	far.install(t, front)
+	front.judged(t, far.group(), "Passed")
+	if _, _, res := front.upgrade(t, "/apis/"+far.group()+"/v1/things?command=silence&timeout=100ms", "SPDY/3.1"); res.StatusCode < 500 {
+		t.Errorf("%s", res.Status)
 	}
 }
 

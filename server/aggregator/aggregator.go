@@ -28,6 +28,7 @@ import (
 	"github.com/kx-apiserver/kx/server/handler"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/server/service"
+	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Config configures a Server.
@@ -157,8 +158,11 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 	if id, ok := audit.AuditIDFrom(req.Context()); ok {
 		out.Header.Set(auditinternal.HeaderAuditID, string(id)) // both servers log the request by one ID
 	}
-	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), r.transport)
-	upgrade := httpstream.IsUpgradeRequest(req)
+	upgrade, through := httpstream.IsUpgradeRequest(req), webhook.Pages(r.transport)
+	if upgrade {
+		through = webhook.Upgrades(r.transport)
+	}
+	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), through)
 	if upgrade {
 		// An upgraded connection is dialled: no RoundTripper sees its request.
 		transport.SetAuthProxyHeaders(out, who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra())

@@ -8,8 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/proxy"
+	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/kx-apiserver/kx/core/rest"
+	"github.com/kx-apiserver/kx/server/webhook"
 )
 
 // Location is the target of a request, with its transport.
@@ -23,7 +25,13 @@ type Location struct {
 func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
 	// A request without an upgrade may come from a browser: links in its pages must lead through the proxy.
 	rewrite := !upgrade
-	return proxy.NewUpgradeAwareHandler(to.URL, to.Transport, rewrite, upgrade, proxy.NewErrorResponder(responder))
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		over := webhook.Pages(to.Transport)
+		if httpstream.IsUpgradeRequest(req) {
+			over = webhook.Upgrades(to.Transport)
+		}
+		proxy.NewUpgradeAwareHandler(to.URL, over, rewrite, upgrade, proxy.NewErrorResponder(responder)).ServeHTTP(w, req)
+	})
 }
 
 // ProxyREST is the subresource proxy of pods, services and nodes.

@@ -4,6 +4,8 @@
 // [Documents] or [Answers]; and kubeconfigs, through [Kubeconfig]. Out go answers of limited size, and the
 // figures of a call, as an [Exchange].
 //
+// [Pages] and [Upgrades] are for the library's proxy, which passes requests on to other servers.
+//
 // A call continues the OpenTelemetry trace of its request.
 //
 // # Invariants
