@@ -158,9 +158,9 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 	if id, ok := audit.AuditIDFrom(req.Context()); ok {
 		out.Header.Set(auditinternal.HeaderAuditID, string(id)) // both servers log the request by one ID
 	}
-	upgrade, through := httpstream.IsUpgradeRequest(req), webhook.Pages(r.transport)
+	upgrade, client, through := httpstream.IsUpgradeRequest(req), w, webhook.Pages(r.transport)
 	if upgrade {
-		through = webhook.Upgrades(r.transport)
+		client, through = webhook.Upgrade(w, r.transport)
 	}
 	over := transport.NewAuthProxyRoundTripper(who.GetName(), who.GetUID(), who.GetGroups(), who.GetExtra(), through)
 	if upgrade {
@@ -172,7 +172,7 @@ func (r *remote) answer(w http.ResponseWriter, req *http.Request, host string, w
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	}))
 	passing.RejectForwardingRedirects = true
-	passing.ServeHTTP(w, out)
+	passing.ServeHTTP(client, out)
 	return failed
 }
 

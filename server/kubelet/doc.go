@@ -12,6 +12,6 @@
 //  1. The connection to a kubelet uses TLS, with the server's client certificate if there is one. The server
 //     verifies the kubelet's certificate only if --kubelet-certificate-authority is given.
 //  2. An upgraded connection ends when the client or the node closes it, when the server stops, and when a
-//     write takes longer than 30 seconds. So does a connection whose node has not answered the upgrade yet.
+//     write takes longer than 30 seconds. One that the node has not answered yet ends with its request.
 //  3. No journey holds a node's answer. The audit log holds it only if the policy requests bodies.
 package kubelet

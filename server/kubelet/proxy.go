@@ -28,7 +28,7 @@ func Proxy(to Location, upgrade bool, responder rest.Responder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		over := webhook.Pages(to.Transport)
 		if httpstream.IsUpgradeRequest(req) {
-			over = webhook.Upgrades(to.Transport)
+			w, over = webhook.Upgrade(w, to.Transport)
 		}
 		proxy.NewUpgradeAwareHandler(to.URL, over, rewrite, upgrade, proxy.NewErrorResponder(responder)).ServeHTTP(w, req)
 	})

@@ -4,7 +4,7 @@
 // [Documents] or [Answers]; and kubeconfigs, through [Kubeconfig]. Out go answers of limited size, and the
 // figures of a call, as an [Exchange].
 //
-// [Pages] and [Upgrades] are for the library's proxy, which passes requests on to other servers.
+// [Pages] and [Upgrade] are for the library's proxy, which passes requests on to other servers.
 //
 // A call continues the OpenTelemetry trace of its request.
 //

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
@@ -70,24 +71,41 @@ func unpack(resp *http.Response, body io.ReadCloser, unpacker func(io.Reader) (i
 	return nil
 }
 
-// Upgrades returns a transport by which the library's proxy dials for a request that upgrades its connection. The proxy
-// waits for the answer whatever the request's context says. Here the connection closes when the context ends, so a
-// server that never answers holds a goroutine and a seat no longer than that.
-func Upgrades(next http.RoundTripper) http.RoundTripper {
+// Upgrade prepares a request that upgrades its connection for the library's proxy: it returns the writer for the client,
+// and the transport by which the proxy dials. The proxy waits for the other server's answer whatever the request's
+// context says. Here the connection closes if the context ends before the answer comes, so a server that never answers
+// holds a goroutine and a seat no longer than that. After the answer the proxy takes over the client's connection, and
+// the context no longer counts: a console stays open.
+func Upgrade(w http.ResponseWriter, next http.RoundTripper) (http.ResponseWriter, http.RoundTripper) {
+	client, ok := w.(http.Hijacker)
 	dial, err := utilnet.DialerFor(next)
 	config, configErr := utilnet.TLSClientConfig(next)
-	if err != nil || configErr != nil || dial == nil {
-		return next
+	if !ok || err != nil || configErr != nil || dial == nil {
+		return w, next
 	}
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12} // without one, the proxy would not verify the server
 	}
-	return &http.Transport{TLSClientConfig: config, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	u := &upgrading{ResponseWriter: w, client: client, answered: func() bool { return true }}
+	return u, &http.Transport{TLSClientConfig: config, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() }) // the proxy may have closed it before
+		u.answered = context.AfterFunc(ctx, func() { _ = conn.Close() }) // the proxy may have closed it before
 		return conn, nil
 	}}
+}
+
+// upgrading is the writer of a request whose connection is upgraded. The goroutine that dials also takes over.
+type upgrading struct {
+	http.ResponseWriter
+	client   http.Hijacker
+	answered func() bool
+}
+
+// Hijack is called when the other server has answered.
+func (u *upgrading) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	u.answered()
+	return u.client.Hijack()
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -74,23 +76,38 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestUpgrades: a connection whose server does not answer ends with the request.
-func TestUpgrades(t *testing.T) {
-	near, far := net.Pipe()
-	defer far.Close()
-	upgrades, ok := Upgrades(&http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil },
-	}).(*http.Transport)
-	if !ok || upgrades.TLSClientConfig == nil {
-		t.Fatal("there is no transport that verifies servers")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	conn, err := upgrades.DialContext(ctx, "tcp", "far:443")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if n, err := conn.Read(make([]byte, 1)); err == nil {
-		t.Errorf("it read %d bytes", n)
+// TestUpgrade: a connection whose server does not answer ends with the request. One whose server has answered does not.
+func TestUpgrade(t *testing.T) {
+	for _, answered := range []bool{false, true} {
+		near, far := net.Pipe()
+		w, over := Upgrade(hijacker{httptest.NewRecorder()}, &http.Transport{
+			DialContext: func(context.Context, string, string) (net.Conn, error) { return near, nil },
+		})
+		upgrades, ok := over.(*http.Transport)
+		if !ok || upgrades.TLSClientConfig == nil {
+			t.Fatal("there is no transport that verifies servers")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		conn, err := upgrades.DialContext(ctx, "tcp", "far:443")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answered {
+			if _, _, err := w.(http.Hijacker).Hijack(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cancel()
+		if answered {
+			go func() { _, _ = far.Write([]byte("x")) }()
+		}
+		if n, err := conn.Read(make([]byte, 1)); (err == nil) != answered {
+			t.Errorf("answered %t: it read %d bytes, %v", answered, n, err)
+		}
+		_, _ = near.Close(), far.Close()
 	}
 }
+
+type hijacker struct{ http.ResponseWriter }
+
+func (hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, nil }
