@@ -197,6 +197,22 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// TestLargeNumbers writes numbers that a float64 changes.
+func TestLargeNumbers(t *testing.T) {
+	e := newEtcd(t)
+	ctx := context.Background()
+	e.put(t, crdKey, crdValue)
+	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: defaultPrefix}}
+	const large = `"spec":{"n":9007199254740993}`
+	plan, err := editor.Put(ctx, pandaKey, []byte(strings.TrimSuffix(panda, "}")+","+large+"}"), false)
+	apply(t, editor, plan, err)
+	plan, err = editor.Patch(ctx, pandaKey, []byte(`{"metadata":{"labels":{"x":"y"}}}`), MergePatch)
+	apply(t, editor, plan, err)
+	if kv, err := e.live.Get(ctx, pandaKey, 0); err != nil || !strings.Contains(string(kv.Value), large) {
+		t.Errorf("%+v, %v", kv, err)
+	}
+}
+
 // TestRestore restores a snapshot, and looks at it as clients of before would.
 func TestRestore(t *testing.T) {
 	e := newEtcd(t)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	cbor "k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	jsonserializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kx-apiserver/kx/store/transform"
@@ -109,7 +110,12 @@ func strictlyTyped(l Location, kind schema.GroupVersionKind, object map[string]a
 // parseObject reads JSON or YAML from a person and removes fields that the API server never stores.
 func parseObject(key string, input []byte) (map[string]any, error) {
 	var object map[string]any
-	if err := yaml.Unmarshal(input, &object); err != nil {
+	// Numbers become int64 where they can, as the API server reads them: a float64 changes large ones.
+	data, err := yaml.YAMLToJSON(input)
+	if err == nil {
+		err = utiljson.Unmarshal(data, &object)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: the new object is neither JSON nor YAML: %w", key, err)
 	}
 	if object == nil {
