@@ -278,9 +278,15 @@ func writeSynced(file string, flag int, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// undoNameMost limits the part of a key in the name of its undo file: an object's name has up to 253 bytes, and that of
+// a file 255.
+const undoNameMost = 200
+
 // UndoFile names the undo file of a plan in dir.
 func (p *Plan) UndoFile(dir string, now time.Time) string {
-	return filepath.Join(dir, fmt.Sprintf("kx-undo-%s-%s.json", filepath.Base(p.Key), now.UTC().Format("20060102T150405.000")))
+	name := filepath.Base(p.Key)
+	name = strings.ToValidUTF8(name[:min(len(name), undoNameMost)], "")
+	return filepath.Join(dir, fmt.Sprintf("kx-undo-%s-%s.json", name, now.UTC().Format("20060102T150405.000")))
 }
 
 // Apply makes the planned write if the key has not changed since it was read, and returns the revision. The earlier

@@ -213,6 +213,18 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
+// TestUndoFileOfLongName names the undo file of an object whose name is as long as the API allows.
+func TestUndoFileOfLongName(t *testing.T) {
+	p := &Plan{Key: "/registry/configmaps/default/" + strings.Repeat("n", 253)}
+	file := p.UndoFile(t.TempDir(), time.Now())
+	if err := (&Undo{Key: p.Key}).write(file, true); err != nil {
+		t.Error(err)
+	}
+	if err := (&Undo{Key: p.Key}).write(file, false); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRestore restores a snapshot, and looks at it as clients of before would.
 func TestRestore(t *testing.T) {
 	e := newEtcd(t)
