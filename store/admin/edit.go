@@ -57,6 +57,9 @@ type Plan struct {
 	After  []byte
 	// BeforeJSON and AfterJSON show both as JSON for a person to compare; null stands for no value.
 	BeforeJSON, AfterJSON []byte
+
+	// lease is the lease of a key that comes back.
+	lease int64
 }
 
 // Unchanged says that the key has the value already.
@@ -169,7 +172,23 @@ func (e *Editor) Undo(ctx context.Context, u *Undo) (*Plan, error) {
 		return nil, &Refusal{fmt.Errorf("%s: it is at revision %d, and the write that is to be undone was %d", u.Key, mod, u.Revision),
 			hintForce}
 	}
-	return e.plan(ctx, "undo", u.Key, now, u.Before)
+	p, err := e.plan(ctx, "undo", u.Key, now, u.Before)
+	if err == nil && now == nil && u.Lease != 0 {
+		p.lease, err = e.livingLease(ctx, u.Lease)
+	}
+	return p, err
+}
+
+// livingLease returns a lease, or 0 if it has ended.
+func (e *Editor) livingLease(ctx context.Context, lease int64) (int64, error) {
+	left, err := e.Live.Client.TimeToLive(ctx, clientv3.LeaseID(lease))
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("%s: lease %x: %w", e.Live.Name(), lease, err)
+	case left.TTL <= 0:
+		return 0, nil
+	}
+	return lease, nil
 }
 
 func (e *Editor) planObject(ctx context.Context, operation, key string, before *KV, object map[string]any) (*Plan, error) {
@@ -238,6 +257,8 @@ type Undo struct {
 	// Before is the earlier value, null for none, and BeforeRevision its revision.
 	Before         []byte `json:"before"`
 	BeforeRevision int64  `json:"beforeRevision,omitempty"`
+	// Lease is the lease of the earlier value.
+	Lease int64 `json:"lease,omitempty"`
 }
 
 // ReadUndo reads an undo file.
@@ -297,10 +318,10 @@ func (e *Editor) Apply(ctx context.Context, p *Plan, undoFile string, now time.T
 		return 0, err
 	}
 	u := &Undo{Cluster: cluster, Key: p.Key, Operation: p.Operation, Time: now, Deleted: p.After == nil}
-	var mod, lease int64
+	mod, lease := int64(0), p.lease
 	if p.Before != nil {
 		mod, lease = p.Before.ModRevision, p.Before.Lease
-		u.Before, u.BeforeRevision = append([]byte{}, p.Before.Value...), mod
+		u.Before, u.BeforeRevision, u.Lease = append([]byte{}, p.Before.Value...), mod, lease
 	}
 	if err := u.write(undoFile, true); err != nil {
 		return 0, fmt.Errorf("%s: nothing was written, since the undo file can't be: %w", p.Key, err)

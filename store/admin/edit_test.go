@@ -213,6 +213,35 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
+// TestUndoLease deletes a key with a lease, and takes that back: while the lease lives, the key has it again.
+func TestUndoLease(t *testing.T) {
+	e := newEtcd(t)
+	ctx := context.Background()
+	editor := &Editor{Live: e.live, Decoder: &Decoder{Prefix: defaultPrefix}}
+	lease, err := e.live.Client.Grant(ctx, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := protobufOf(t, corev1.SchemeGroupVersion.WithKind("ConfigMap"), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "m", Namespace: "default"}})
+	if _, err := e.live.Client.Put(ctx, mapKey, string(value), clientv3.WithLease(lease.ID)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int64{int64(lease.ID), 0} {
+		plan, err := editor.Delete(ctx, mapKey)
+		_, undo := apply(t, editor, plan, err)
+		if want == 0 {
+			if _, err := e.live.Client.Revoke(ctx, lease.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plan, err = editor.Undo(ctx, undo)
+		apply(t, editor, plan, err)
+		if kv, err := e.live.Get(ctx, mapKey, 0); err != nil || kv == nil || kv.Lease != want {
+			t.Errorf("want lease %x: %+v, %v", want, kv, err)
+		}
+	}
+}
+
 // TestUndoFileOfLongName names the undo file of an object whose name is as long as the API allows.
 func TestUndoFileOfLongName(t *testing.T) {
 	p := &Plan{Key: "/registry/configmaps/default/" + strings.Repeat("n", 253)}
