@@ -208,9 +208,9 @@ func (l *Live) Range(ctx context.Context, r Range) iter.Seq2[KV, error] {
 			if !r.KeysOnly {
 				limit = min(max(pageBytes*int64(len(resp.Kvs))/max(size, 1), 1), mostPageValues)
 			}
-			from, revision = string(resp.Kvs[len(resp.Kvs)-1].Key)+"\x00", resp.Header.Revision
-			if r.Revision != 0 {
-				revision = r.Revision
+			from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
+			if revision == 0 { // the header of a later page has the newest revision, not the page's
+				revision = resp.Header.Revision
 			}
 		}
 	}

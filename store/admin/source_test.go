@@ -208,6 +208,9 @@ func TestPages(t *testing.T) {
 			if err != nil || kv.Key != fmt.Sprintf("/pages/%03d", i) {
 				t.Fatalf("%d: %s, %v", i, kv.Key, err)
 			}
+			if i == 0 { // all pages have the revision of the first
+				e.put(t, "/pages/later", "")
+			}
 			i++
 		}
 		if i != 1000 {
