@@ -134,7 +134,7 @@ func examineMembers(members []MemberStatus) Finding {
 			wrong = append(wrong, fmt.Sprintf("%s: %s", m.Endpoint, strings.Join(failures(m), ", ")))
 		case !m.HasLeader:
 			wrong = append(wrong, m.Endpoint+" knows no leader")
-		case newest-m.RaftApplied > raftLag:
+		case newest > m.RaftApplied+raftLag: // a member may have applied more by now
 			wrong = append(wrong, fmt.Sprintf("%s is %d log entries behind", m.Endpoint, newest-m.RaftApplied))
 		}
 	}
@@ -164,14 +164,18 @@ func examineAlarms(alarms []Alarm) Finding {
 
 func examineQuota(members []MemberStatus) Finding {
 	f := Finding{Check: "quota", Level: OK, Finding: "the quota is not told by this version of etcd"}
+	most := -1.0 // the fullest member decides
 	for _, m := range members {
 		if m.Quota == 0 {
 			continue
 		}
 		share := float64(m.DBSize) / float64(m.Quota)
-		if share >= quotaProblem {
+		if share <= most {
+			continue
+		}
+		if most = share; share >= quotaProblem {
 			f.Level = Problem
-		} else if share >= quotaWarning && f.Level == OK {
+		} else if share >= quotaWarning {
 			f.Level = Warning
 		}
 		f.Finding = fmt.Sprintf("%s uses %.1f %% of its quota", m.Endpoint, 100*share)

@@ -233,3 +233,21 @@ func TestExamine(t *testing.T) {
 		}
 	}
 }
+
+// TestExamineMembers judges members by their status alone.
+func TestExamineMembers(t *testing.T) {
+	// A member goes on applying while it answers.
+	ahead := MemberStatus{ID: "a", HasLeader: true, RaftIndex: 10, RaftApplied: 11}
+	if f := examineMembers([]MemberStatus{ahead}); f.Level != OK {
+		t.Errorf("%+v", f)
+	}
+	behind := MemberStatus{ID: "b", HasLeader: true, RaftIndex: 10, RaftApplied: 10}
+	ahead.RaftIndex = 10 + raftLag + 1
+	if f := examineMembers([]MemberStatus{ahead, behind}); f.Level != Problem {
+		t.Errorf("%+v", f)
+	}
+	f := examineQuota([]MemberStatus{{Endpoint: "full", DBSize: 96, Quota: 100}, {Endpoint: "empty", DBSize: 1, Quota: 100}})
+	if f.Level != Problem || f.Finding != "full uses 96.0 % of its quota" {
+		t.Errorf("%+v", f)
+	}
+}
