@@ -68,12 +68,16 @@ func writeLog(dir string, each func(func(*raftpb.Entry) error) error) (err error
 	return w.flush()
 }
 
-// replayLog renumbers entries.
+// replayLog renumbers entries. An entry that replaces earlier ones in the old log replaces them here too.
 type replayLog struct {
-	log   *wal.WAL
-	last  uint64
+	log *wal.WAL
+	// first is the old index of the first entry, 0 before it.
+	first uint64
 	batch []*raftpb.Entry
 }
+
+// firstReplayed is the new index of the first entry: it follows the one that adds the member.
+const firstReplayed = 2
 
 // begin writes the beginning of a new log: the only member.
 func (w *replayLog) begin(id uint64, member *membership.Member) error {
@@ -85,26 +89,32 @@ func (w *replayLog) begin(id uint64, member *membership.Member) error {
 	if err != nil {
 		return err
 	}
-	w.last = 1
 	entry := &raftpb.Entry{Type: raftpb.EntryConfChange.Enum(), Term: proto.Uint64(replayTerm), Index: proto.Uint64(1), Data: change}
 	return w.log.Save(&raftpb.HardState{Term: proto.Uint64(replayTerm), Vote: proto.Uint64(0), Commit: proto.Uint64(1)},
 		[]*raftpb.Entry{entry})
 }
 
+// add writes an entry. One that is left out keeps its index, and is empty, as those that begin a term are.
 func (w *replayLog) add(e *raftpb.Entry) error {
-	var request pb.InternalRaftRequest
-	if e.GetType() != raftpb.EntryNormal || len(e.Data) == 0 || proto.Unmarshal(e.Data, &request) != nil {
-		return nil
+	if w.first == 0 {
+		w.first = e.GetIndex()
 	}
-	if request.ClusterMemberAttrSet != nil || request.ClusterVersionSet != nil || request.DowngradeInfoSet != nil || request.Alarm != nil {
-		return nil
+	entry := &raftpb.Entry{Type: raftpb.EntryNormal.Enum(), Term: proto.Uint64(replayTerm),
+		Index: proto.Uint64(e.GetIndex() - w.first + firstReplayed)}
+	if replays(e) {
+		entry.Data = e.Data
 	}
-	w.last++
-	e.Term, e.Index = proto.Uint64(replayTerm), proto.Uint64(w.last)
-	if w.batch = append(w.batch, e); len(w.batch) < replayBatch {
+	if w.batch = append(w.batch, entry); len(w.batch) < replayBatch {
 		return nil
 	}
 	return w.flush()
+}
+
+// replays reports whether an entry is applied again: one of keys, leases or users, and not of the cluster.
+func replays(e *raftpb.Entry) bool {
+	var request pb.InternalRaftRequest
+	return e.GetType() == raftpb.EntryNormal && len(e.Data) > 0 && proto.Unmarshal(e.Data, &request) == nil &&
+		request.ClusterMemberAttrSet == nil && request.ClusterVersionSet == nil && request.DowngradeInfoSet == nil && request.Alarm == nil
 }
 
 func (w *replayLog) flush() error {
