@@ -191,8 +191,9 @@ func (s *Screen) command(id, did string, f func(context.Context) (*v1alpha1.Jour
 
 // finishCommand shows the journey after a command, and runs the next command in the queue.
 func (s *Screen) finishCommand(id, did string, j journey, err error) tea.Cmd {
-	queue := s.orders.queue
+	var queue []func() tea.Cmd // another request, by now the user's, keeps its own
 	if id == s.orders.id {
+		queue = s.orders.queue
 		s.orders.busy, s.orders.queue = false, nil
 	}
 	switch {

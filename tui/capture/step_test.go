@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	tea "github.com/charmbracelet/bubbletea"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
@@ -488,5 +489,19 @@ func TestKeysWhileItRuns(t *testing.T) {
 	}
 	if got := slices.Compact(actions); !slices.Equal(got, []string{"into", "next", "into", "continue"}) {
 		t.Errorf("it was told %v", got)
+	}
+}
+
+// TestKeysOfAnother presses keys for another request while the first runs, and comes back: the first is not told these.
+func TestKeysOfAnother(t *testing.T) {
+	h, s, _ := held(t)
+	runs := s.goOn(v1alpha1.ActionNext)
+	s.orders = orders{id: "another", busy: true, queue: []func() tea.Cmd{func() tea.Cmd {
+		t.Error("the key of another request is told to the first")
+		return nil
+	}}}
+	h.Run(runs)
+	if !s.orders.busy || len(s.orders.queue) != 1 {
+		t.Errorf("the other request lost its keys: %+v", s.orders)
 	}
 }
