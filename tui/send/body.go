@@ -28,7 +28,7 @@ func (s *Screen) sendWaiting(err error) tea.Cmd {
 		s.host.Complain(s.host.Theme().Words.Phrase("it was not sent: %s", screen.Trouble(err)))
 		return nil
 	}
-	return s.send(true)
+	return s.sendRequest(s.request(), true, s.holdAt) // the user may be in the history by now
 }
 
 func (s *Screen) Retry() tea.Cmd {
@@ -174,15 +174,20 @@ const loadBytesMost = editor.BytesMost
 
 // loadObject fetches the current object of the request.
 func (s *Screen) loadObject() tea.Cmd {
-	r := request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace,
-		Name: s.form.name, Subresource: s.form.part()}
+	named := func() request.Request {
+		return request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace,
+			Name: s.form.name, Subresource: s.form.part()}
+	}
+	r := named()
 	h, err := r.Build(s.resources)
 	if err != nil {
 		s.host.Complain(err.Error())
 		return nil
 	}
 	return screen.Do(s.host, func() (object, error) { return s.getObject(h) }, func(o object, err error) tea.Cmd {
+		now := named()
 		switch {
+		case now.Title() != r.Title() || s.form.verb == "": // the form is about something else by now
 		case err != nil:
 			s.host.Complain(r.Title() + ": " + err.Error())
 		case !s.body.Set(o.body):

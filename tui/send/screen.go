@@ -153,7 +153,7 @@ func (s *Screen) sendHeld() tea.Cmd {
 	if s.waiting {
 		return nil
 	}
-	return s.send(true)
+	return s.sendRequest(s.request(), true, s.holdAt)
 }
 
 // load puts a request into the fields.
@@ -161,7 +161,7 @@ func (s *Screen) load(r request.Request) {
 	version := s.form.version
 	s.form = newForm(r)
 	s.form.version = version + 1
-	s.picker, s.editing, s.template, s.waiting = nil, false, "", false
+	s.picker, s.editing, s.template, s.waiting, s.holdAt = nil, false, "", false, hold{}
 	s.formRows = pane.Scroll{}
 	s.body.Reset(r.Body)
 	s.noBody()

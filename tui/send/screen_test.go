@@ -285,6 +285,26 @@ func TestReplay(t *testing.T) {
 	h.Shows("> verb < raw >", "method GET", "path /metrics", "! no answer", "! stopped", "same as kubectl get --raw /metrics")
 }
 
+// TestReplayAndGoOn goes to the history, and loads an object, while the server's answer is under way.
+func TestReplayAndGoOn(t *testing.T) {
+	h, s, _ := start(t)
+	s.resources = nil
+	asked := s.Show(screen.ToSend{Method: "PATCH", URI: "/apis/apps/v1/namespaces/default/deployments/web", ContentType: "application/merge-patch+json", Body: []byte(`{}`), Held: true})
+	s.GoTo(historyPart)
+	h.Run(asked)
+	h.Until("it is held", func() bool { return len(h.Went) == 1 })
+	if s.shown.request.Verb != request.Patch || !s.shown.held {
+		t.Errorf("%+v", s.shown)
+	}
+	s.load(request.Request{Verb: request.Update, Resource: "v1/configmaps", Namespace: "default", Name: "a"})
+	asked = s.loadObject()
+	s.load(request.Request{Verb: request.Update, Resource: "v1/configmaps", Namespace: "default", Name: "b", Body: "mine"})
+	h.Run(asked)
+	if s.body.String() != "mine" {
+		t.Errorf("the body of b is %s", s.body.String())
+	}
+}
+
 func TestCopy(t *testing.T) {
 	h, s, _ := start(t)
 	h.Press("y", "a", "Y", "a", "y")

@@ -14,12 +14,14 @@ const runningMost = 16
 
 // send sends the shown request, or the one under the cursor of the history.
 func (s *Screen) send(held bool) tea.Cmd {
-	var r request.Request
 	if s.At() == historyPart && !s.editing {
-		r = s.history.selected().request
-	} else {
-		r = s.request()
+		return s.sendRequest(s.history.selected().request, held, hold{})
 	}
+	return s.sendRequest(s.request(), held, s.holdAt)
+}
+
+// sendRequest sends a request, which is held at a step if held is set.
+func (s *Screen) sendRequest(r request.Request, held bool, at hold) tea.Cmd {
 	h, err := r.Build(s.resources)
 	if err != nil {
 		s.host.Complain(err.Error())
@@ -38,11 +40,11 @@ func (s *Screen) send(held bool) tea.Cmd {
 	if r.Verb == request.DeleteCollection && r.Query.Get("dryRun") == "" {
 		return s.host.Confirm(s.host.Theme().Words.Phrase("delete all of %s that it selects?",
 			r.Title()[len(request.DeleteCollection)+1:]), func() tea.Cmd {
-			s.start(r, h, held)
+			s.start(r, h, held, at)
 			return nil
 		})
 	}
-	s.start(r, h, held)
+	s.start(r, h, held, at)
 	return nil
 }
 
@@ -53,11 +55,13 @@ type hold struct {
 }
 
 // start sends a request in the background.
-func (s *Screen) start(r request.Request, h request.HTTP, held bool) {
-	e := &entry{request: r.Clone(), at: s.now(), held: held, heldAt: s.holdAt.step}
+func (s *Screen) start(r request.Request, h request.HTTP, held bool, at hold) {
+	e := &entry{request: r.Clone(), at: s.now(), held: held, heldAt: at.step}
 	e.exchange = exchange.Start(s.host.Context(), s.host.API(), h, exchange.Options{Held: held,
-		HeldAt: s.holdAt.step, Skip: s.holdAt.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
-	s.holdAt = hold{}
+		HeldAt: at.step, Skip: at.skip, Made: s.holding, Guard: s.host.Guard}, s.now, s.host.Changed)
+	if at == s.holdAt { // it holds one request
+		s.holdAt = hold{}
+	}
 	e.answer = exchange.Answer{Started: e.at}
 	s.history.add(e)
 	s.shown = e
