@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render/journey"
@@ -86,7 +87,12 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 			l.drain()
 		case line, ok := <-typed:
 			if !ok {
-				return <-failed
+				select {
+				case err := <-failed:
+					return err
+				case <-ctx.Done(): // the input was not read to its end
+					return context.Cause(ctx)
+				}
 			}
 			l.drain()
 			if l.do(line) {
@@ -121,6 +127,9 @@ func (l *linear) drain() {
 	}
 	for i := range l.ring.Len() {
 		l.tell(l.ring.At(i).Journey)
+	}
+	if len(l.told) > 2*Capacity { // the ring has lost most of these
+		maps.DeleteFunc(l.told, func(id, _ string) bool { return l.ring.Index(id) < 0 })
 	}
 }
 
