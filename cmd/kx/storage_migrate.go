@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -19,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/cmd/kx/internal/migrate"
 	"github.com/kx-apiserver/kx/cmd/kx/internal/render"
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
+	"github.com/kx-apiserver/kx/tui/shell"
 )
 
 type storageMigrateOptions struct {
@@ -109,7 +111,7 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 		}
 		if err != nil {
 			if result.Cursor != "" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "kx: go on with: %s --from %s\n", resumeCommand(cmd, o), result.Cursor)
+				fmt.Fprintf(cmd.ErrOrStderr(), "kx: go on with: %s --from %s\n", resumeCommand(cmd), result.Cursor)
 			}
 			return errors.Join(err, list.Close())
 		}
@@ -123,13 +125,19 @@ func (o *storageMigrateOptions) migrate(ctx context.Context, cmd *cobra.Command,
 	return nil
 }
 
-// resumeCommand returns the command line of this call without a cursor.
-func resumeCommand(cmd *cobra.Command, o *storageMigrateOptions) string {
-	words := append([]string{cmd.CommandPath()}, cmd.Flags().Args()...)
-	if o.all {
-		words = append(words, "--all")
-	}
-	return strings.Join(words, " ")
+// resumeCommand returns the command line of this call without a cursor: the same resources, server and pace.
+func resumeCommand(cmd *cobra.Command) string {
+	words := append(strings.Fields(cmd.CommandPath()), cmd.Flags().Args()...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case f.Name == "from":
+		case f.Value.Type() == "bool" && f.Value.String() == "true":
+			words = append(words, "--"+f.Name)
+		default:
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return shell.Line(words...)
 }
 
 // dropVersions removes stored versions from a definition, if the flag or the user agrees.

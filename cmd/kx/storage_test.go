@@ -313,3 +313,14 @@ func TestStorageReload(t *testing.T) {
 		}
 	}
 }
+
+// TestResumeCommand goes on with the server and the pace of the migration that was stopped.
+func TestResumeCommand(t *testing.T) {
+	cmd := newStorageMigrateCommand()
+	if err := cmd.ParseFlags([]string{"secrets", "--from", "old", "--data-dir", "my data", "--rate", "5", "--drop-stored-versions"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := resumeCommand(cmd), "migrate secrets '--data-dir=my data' --drop-stored-versions --rate=5"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
