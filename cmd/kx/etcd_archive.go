@@ -114,6 +114,11 @@ func (o *restoreOptions) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	decoder, err := o.decoder() // before anything is written
+	if err != nil {
+		return err
+	}
+	defer decoder.Encryption.Close()
 	progress := bytesProgress(cmd, o.dir)
 	defer progress.Clear()
 	var report *render.Restore
@@ -125,7 +130,7 @@ func (o *restoreOptions) run(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	if report.Missing, err = o.missing(ctx, report.RestoreResult); err != nil {
+	if report.Missing, err = o.missing(ctx, decoder, report.RestoreResult); err != nil {
 		return err
 	}
 	progress.Clear()
@@ -209,20 +214,16 @@ func notInUse(dir string) error {
 
 // missing returns the encryption keys that values need: all of them, or those that the configuration of the flag
 // lacks.
-func (o *restoreOptions) missing(ctx context.Context, r *admin.RestoreResult) ([]admin.NeededKey, error) {
+func (o *restoreOptions) missing(ctx context.Context, decoder *admin.Decoder, r *admin.RestoreResult) ([]admin.NeededKey, error) {
 	if o.encryption == "" || len(r.Encryption) == 0 {
 		return r.Encryption, nil
-	}
-	decoder, err := o.decoder()
-	if err != nil {
-		return nil, err
 	}
 	file, err := admin.OpenFile(r.Dir)
 	if err != nil {
 		return nil, err
 	}
 	all, err := admin.Encryptions(ctx, file, decoder, "", nil)
-	if err = errors.Join(err, file.Close(), decoder.Encryption.Close()); err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	var missing []admin.NeededKey
