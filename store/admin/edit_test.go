@@ -254,6 +254,27 @@ func TestUndoFileOfLongName(t *testing.T) {
 	}
 }
 
+// TestSnapshotBeside saves a snapshot beside a file of another program that has a name like it.
+func TestSnapshotBeside(t *testing.T) {
+	e := sharedEtcd(t)
+	snapshot := filepath.Join(t.TempDir(), "s.db")
+	if err := os.WriteFile(snapshot+".part", []byte("another's"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.live.SaveSnapshot(context.Background(), snapshot, nil); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(snapshot); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the snapshot: %v, %v", info, err)
+	}
+	if data, err := os.ReadFile(snapshot + ".part"); string(data) != "another's" {
+		t.Errorf("the other file: %q, %v", data, err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(snapshot)); len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
 // TestRestore restores a snapshot, and looks at it as clients of before would.
 func TestRestore(t *testing.T) {
 	e := newEtcd(t)

@@ -47,11 +47,12 @@ func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(byte
 		return nil, fmt.Errorf("%s: snapshot: %w", l.Name(), err)
 	}
 	defer resp.Snapshot.Close()
-	part := file + ".part"
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	// A name of its own: another save to the same file, or whoever made a file of a known name, could write to it too.
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.part") // mode 0600
 	if err != nil {
 		return nil, err
 	}
+	part := f.Name()
 	_, err = io.Copy(f, &countingReader{resp.Snapshot, progress})
 	err = errors.Join(err, f.Sync(), f.Close())
 	var sum []byte
