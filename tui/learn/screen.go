@@ -82,7 +82,7 @@ const (
 // soon.
 const judgeFor = 2 * time.Second
 
-// Screen is the screen Lesson. Its methods are called by one goroutine. mu guards prints.
+// Screen is the screen Lesson. Its methods are called by one goroutine. mu guards prints, and saving the calls of Keep.
 type Screen struct {
 	screen.Split
 	host    screen.Host
@@ -114,6 +114,9 @@ type Screen struct {
 	judging  time.Duration
 
 	keeping, unkept bool
+
+	saving sync.Mutex
+	ended  bool // Close has saved the last record
 
 	mu     sync.Mutex
 	prints map[string]string // the output of runs since the last Drain
@@ -263,14 +266,26 @@ func (s *Screen) output(id, text string) {
 	s.host.Changed()
 }
 
-// Close stops the work that runs, and saves the record.
+// Close stops the work that runs, and saves the record: also one whose save is still under way, since the process may
+// end before that.
 func (s *Screen) Close() {
 	if s.work != nil {
 		s.work.end()
 	}
-	if s.unkept && s.options.Keep != nil {
-		_ = s.options.Keep(cloneRecord(s.record)) // an error can't be shown any more
+	if (s.unkept || s.keeping) && s.options.Keep != nil {
+		_ = s.save(cloneRecord(s.record), true) // an error can't be shown any more
 	}
+}
+
+// save saves a record. After the last one it saves none: it would be an older one.
+func (s *Screen) save(r play.Record, last bool) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	if s.ended {
+		return nil
+	}
+	s.ended = last
+	return s.options.Keep(r)
 }
 
 func (s *Screen) Render() []string {

@@ -592,3 +592,23 @@ func TestOnward(t *testing.T) {
 		t.Errorf("the way is %+v, and it quit %d times", way, h.Quits)
 	}
 }
+
+// TestLeaveWhileSaving ends the screen before the save of an answer has begun: the last record is kept, and no older one.
+func TestLeaveWhileSaving(t *testing.T) {
+	var kept []int
+	h, s, _ := began(t, small, func(o *Options) {
+		o.Keep = func(r play.Record) error { kept = append(kept, r.Answers["q"]); return nil }
+	})
+	kept = nil
+	s.record.Answers = map[string]int{"q": 1}
+	saves := s.keep()
+	s.record.Answers["q"] = 2
+	if again := s.keep(); again != nil {
+		t.Error("two saves are under way")
+	}
+	s.Close()
+	h.Run(saves)
+	if len(kept) != 1 || kept[0] != 2 {
+		t.Errorf("kept: %v", kept)
+	}
+}

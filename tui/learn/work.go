@@ -202,7 +202,7 @@ func (s *Screen) keep() tea.Cmd {
 	}
 	s.keeping, s.unkept = true, false
 	record := cloneRecord(s.record)
-	return screen.Do(s.host, func() (struct{}, error) { return struct{}{}, s.options.Keep(record) }, func(_ struct{}, err error) tea.Cmd {
+	return screen.Do(s.host, func() (struct{}, error) { return struct{}{}, s.save(record, false) }, func(_ struct{}, err error) tea.Cmd {
 		s.keeping = false
 		if err != nil {
 			s.host.Complain(err.Error())
