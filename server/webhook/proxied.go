@@ -71,8 +71,8 @@ func unpack(resp *http.Response, body io.ReadCloser, unpacker func(io.Reader) (i
 	return nil
 }
 
-// Upgrade prepares a request that upgrades its connection for the library's proxy: it returns the writer for the client,
-// and the transport by which the proxy dials. The proxy waits for the other server's answer whatever the request's
+// Upgrade prepares a request that upgrades its connection for the library's proxy. It returns the client's writer, and
+// the transport by which the proxy dials. The proxy waits for the other server's answer whatever the request's
 // context says. Here the connection closes if the context ends before the answer comes, so a server that never answers
 // holds a goroutine and a seat no longer than that. After the answer the proxy takes over the client's connection, and
 // the context no longer counts: a console stays open.
