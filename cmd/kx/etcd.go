@@ -145,7 +145,7 @@ func (o *etcdOptions) source(ctx context.Context, say func(string)) (admin.Sourc
 // --data-dir.
 func (o *etcdOptions) checkNames() error {
 	for _, f := range o.flags {
-		if f.Changed && (f.Name == "endpoints" && len(o.endpoint.URLs) == 0 || f.Name == "file" && o.file == "") {
+		if f.Changed && (f.Name == "endpoints" && strings.Join(o.endpoint.URLs, "") == "" || f.Name == "file" && o.file == "") {
 			return fmt.Errorf("--%s is empty: leave it out to use the etcd of --data-dir", f.Name)
 		}
 	}

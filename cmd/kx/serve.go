@@ -101,11 +101,13 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(errOut, nil))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	log := slog.New(slog.NewTextHandler(&readLog{errOut, stop}, nil))
 	slog.SetDefault(log)
 	proc.SendLogs(log.Handler())
 
-	defer outliveReaders()() // an interrupt at a terminal may end a reader, such as tee, before the server has stopped
+	defer outliveReaders()() // the server has to stop in order also if the reader of its log, such as tee, has ended before
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
 		return err
@@ -122,6 +124,20 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 		go proc.GiveBackMemory(ctx)
 		fmt.Fprintf(out, server.Ready+"kx: %s\n", s.URL, s.Kubeconfig, permissionText(o.Allow))
 	})
+}
+
+// readLog stops the server when the reader of its log has ended.
+type readLog struct {
+	io.Writer
+	stop context.CancelCauseFunc
+}
+
+func (l *readLog) Write(p []byte) (int, error) {
+	n, err := l.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		l.stop(errors.New("nobody reads the log any more"))
+	}
+	return n, err
 }
 
 // ephemeral makes the temporary directory, if one is wanted, and returns what removes it, also where there was no

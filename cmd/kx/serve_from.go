@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,8 +129,6 @@ func copyTree(ctx context.Context, from, to string, above []string) error {
 		source, target := filepath.Join(resolved, entry.Name()), filepath.Join(to, entry.Name())
 		info, err := os.Stat(source)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere
-			continue
 		case err == nil && info.IsDir():
 			if err = os.MkdirAll(target, 0o700); err == nil {
 				err = copyTree(ctx, source, target, append(slices.Clone(above), resolved))

@@ -217,6 +217,25 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestReadLog: a server stops when the reader of its log has ended, and not at another error.
+func TestReadLog(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	ctx, stop := context.WithCancelCause(t.Context())
+	log := &readLog{w, stop}
+	if _, err := log.Write([]byte("a\n")); err != nil || ctx.Err() != nil {
+		t.Errorf("with a reader: %v, %v", err, context.Cause(ctx))
+	}
+	r.Close()
+	if _, err := log.Write([]byte("b\n")); err == nil || ctx.Err() == nil {
+		t.Errorf("without a reader: %v, %v", err, ctx.Err())
+	}
+}
+
 // TestEphemeralWithoutReader: when the process ends that started a server and read what it says, the server stops in good
 // order, and leaves nothing.
 func TestEphemeralWithoutReader(t *testing.T) {

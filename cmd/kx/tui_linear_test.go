@@ -3,8 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -160,5 +163,37 @@ func TestTUILinear(t *testing.T) {
 	}
 	if strings.ContainsRune(all.String(), '\x1b') {
 		t.Errorf("an escape code is in\n%q", &all)
+	}
+}
+
+// TestTUILinearInterrupted: an interrupt ends the lines as quit does, and the server of the process leaves nothing.
+func TestTUILinearInterrupted(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	cmd := kx(t, "tui", "--linear", "--ephemeral")
+	cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+	in, inErr := cmd.StdinPipe()
+	out, err := cmd.StdoutPipe()
+	if err = errors.Join(inErr, err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	lines := bufio.NewReader(out)
+	for line := ""; !strings.HasPrefix(line, "Following "); {
+		if line, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, lines); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("kx ended with %v", err)
+	}
+	if left, _ := filepath.Glob(tmp + "/*"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }

@@ -33,10 +33,10 @@ func maskRequest(r api.Request) (body []byte, hidden, ok bool) {
 		body, err = mask.JSON(text, confidential)
 	}
 	switch {
-	case bytes.Contains(r.Body, []byte("\n---")):
+	case bytes.Contains(r.Body, []byte("\n---")) || bytes.Contains(r.Body, []byte("\n...")):
 		return nil, false, false // only the first document was read
 	case err != nil:
-		return r.Body, false, !confidential
+		return r.Body, false, !confidential && !bytes.Contains(r.Body, []byte("Secret"))
 	case bytes.Equal(body, text):
 		return r.Body, false, true
 	}

@@ -18,17 +18,24 @@ import (
 	"github.com/kx-apiserver/kx/tui/send/schema"
 )
 
+// pending is a request that is to be sent, and held.
+type pending struct {
+	request request.Request
+	at      hold
+}
+
 // sendWaiting sends the request that waited for the server's resources.
 func (s *Screen) sendWaiting(err error) tea.Cmd {
-	if !s.waiting {
+	waiting := s.waiting
+	if waiting == nil {
 		return nil
 	}
-	s.waiting = false
+	s.waiting = nil
 	if err != nil {
 		s.host.Complain(s.host.Theme().Words.Phrase("it was not sent: %s", screen.Trouble(err)))
 		return nil
 	}
-	return s.sendRequest(s.request(), true, s.holdAt) // the user may be in the history by now
+	return s.sendRequest(waiting.request, true, waiting.at)
 }
 
 func (s *Screen) Retry() tea.Cmd {
@@ -178,7 +185,7 @@ func (s *Screen) loadObject() tea.Cmd {
 		return request.Request{Verb: request.Get, Resource: s.form.resource, Namespace: s.form.namespace,
 			Name: s.form.name, Subresource: s.form.part()}
 	}
-	r := named()
+	r, verb := named(), s.form.verb
 	h, err := r.Build(s.resources)
 	if err != nil {
 		s.host.Complain(err.Error())
@@ -187,7 +194,7 @@ func (s *Screen) loadObject() tea.Cmd {
 	return screen.Do(s.host, func() (object, error) { return s.getObject(h) }, func(o object, err error) tea.Cmd {
 		now := named()
 		switch {
-		case now.Title() != r.Title() || s.form.verb == "": // the form is about something else by now
+		case s.form.verb != verb || now.Resource != r.Resource || now.Title() != r.Title(): // it is about something else by now
 		case err != nil:
 			s.host.Complain(r.Title() + ": " + err.Error())
 		case !s.body.Set(o.body):

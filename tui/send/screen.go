@@ -63,7 +63,7 @@ type Screen struct {
 	resources    *request.Resources
 	resourcesErr error
 	holdAt       hold                      // where the next one that is held is
-	waiting      bool                      // for them, with a request that is to be sent held
+	waiting      *pending                  // the request that waits for them
 	schemas      map[request.Kind]*schemas // of a group and version
 }
 
@@ -149,8 +149,9 @@ func (s *Screen) Show(to screen.Target) tea.Cmd {
 
 // sendHeld sends the request of the target, as soon as the server's resources are known.
 func (s *Screen) sendHeld() tea.Cmd {
-	s.waiting = s.resources == nil
-	if s.waiting {
+	if s.resources == nil {
+		r := s.request()
+		s.waiting, s.holdAt = &pending{r.Clone(), s.holdAt}, hold{}
 		return nil
 	}
 	return s.sendRequest(s.request(), true, s.holdAt)
@@ -161,7 +162,7 @@ func (s *Screen) load(r request.Request) {
 	version := s.form.version
 	s.form = newForm(r)
 	s.form.version = version + 1
-	s.picker, s.editing, s.template, s.waiting, s.holdAt = nil, false, "", false, hold{}
+	s.picker, s.editing, s.template, s.waiting, s.holdAt = nil, false, "", nil, hold{}
 	s.formRows = pane.Scroll{}
 	s.body.Reset(r.Body)
 	s.noBody()

@@ -211,7 +211,7 @@ func (c *checker) missingClasses() {
 	}
 }
 
-// missing notes something that neither the set nor the base has, once: at the first document that refers to it.
+// missing notes something that neither the set nor the base has, once: at the first position, by the name of the file.
 func (c *checker) missing(at Position, what string) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
