@@ -362,6 +362,33 @@ func (r *running) upgrade(t *testing.T, path, protocol string) (conn net.Conn, f
 	return conn, from, res
 }
 
+// TestUpgradeOutlastsItsRequest: the time of a request counts until the other server has answered, and not for the connection.
+func TestUpgradeOutlastsItsRequest(t *testing.T) {
+	t.Parallel()
+	fronts, serving := authority(t), authority(t)
+	certificate, err := serving.ServingCert([]string{"far.lasting.svc"})
+	must(t, err)
+	port := farServer(t, "127.0.0.1", certificate, fronts, shout(t, make(chan struct{}, 100)))
+	front := start(t, tokens(t, aliceToken), asFrontProxy(t, fronts))
+	r := route{name: "lasting", port: port, caBundle: serving.CertPEM(), service: &corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "127.0.0.1"}}
+	r.install(t, front)
+	front.judged(t, r.group(), "Passed")
+	for timeout := 200 * time.Millisecond; ; timeout *= 2 {
+		conn, from, res := front.upgrade(t, fmt.Sprintf("%s?timeout=%v", "/apis/"+r.group()+"/v1/things", timeout), "shouting")
+		if res.StatusCode >= http.StatusInternalServerError {
+			continue // before the other server answered
+		}
+		for end := time.Now().Add(2 * timeout); time.Now().Before(end); {
+			if line, err := from.ReadString('\n'); err != nil {
+				t.Fatalf("a connection whose request's time is up: %q (%v)", line, err)
+			}
+			fmt.Fprintln(conn, "on")
+		}
+		must(t, conn.Close())
+		return
+	}
+}
+
 // TestUpgradedRoute has clients change the protocol of connections to a server that a group is left to.
 func TestUpgradedRoute(t *testing.T) {
 	t.Parallel()

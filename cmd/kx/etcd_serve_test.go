@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,12 +68,28 @@ func interrupt(t *testing.T, p *exec.Cmd, wait func() error) {
 	}
 }
 
-// portsInARow returns the first of n ports that are free, below those that systems give to listeners on port 0.
+// portsMin and portsMax bound the ports that tests name: below those that systems give to listeners on port 0, and above
+// those of the guide's blocks.
+const portsMin, portsMax = 24000, 30000
+
+// nextPort is the port after those that tests were given: one that listens only later must not meet another.
+var nextPort = struct {
+	sync.Mutex
+	port int
+}{port: portsMin + rand.IntN(portsMax-portsMin)}
+
+// portsInARow returns the first of n ports that are free, and that no other test was given.
 func portsInARow(t *testing.T, n int) int {
 	t.Helper()
+	nextPort.Lock()
+	defer nextPort.Unlock()
 next:
 	for {
-		first := 24000 + rand.IntN(6000) // the guide's blocks have 23790 and what follows
+		if nextPort.port+n > portsMax {
+			nextPort.port = portsMin
+		}
+		first := nextPort.port
+		nextPort.port += n
 		for port := first; port < first+n; port++ {
 			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 			if err != nil {

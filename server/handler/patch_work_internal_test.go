@@ -38,6 +38,8 @@ func TestCostlyMerges(t *testing.T) {
 			metadata(map[string]any{"finalizers": list(5000, text), "$setElementOrder/finalizers": list(5000, text)}), true},
 		{"new finalizers", metadata(map[string]any{"name": "a"}), metadata(map[string]any{"finalizers": list(10_000, text)}), false},
 		{"one owner of many", metadata(map[string]any{"ownerReferences": list(10_000, owner)}),
+			metadata(map[string]any{"ownerReferences": list(1, owner)}), true},
+		{"one owner of a thousand", metadata(map[string]any{"ownerReferences": list(1000, owner), "managedFields": list(50_000, text)}),
 			metadata(map[string]any{"ownerReferences": list(1, owner)}), false},
 		{"many labels", metadata(map[string]any{"labels": map[string]any{"a": "b"}, "managedFields": list(50_000, text)}),
 			metadata(map[string]any{"labels": map[string]any{"a": "c"}, "managedFields": list(50_000, text)}), false},

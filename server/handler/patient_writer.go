@@ -14,11 +14,13 @@ import (
 // deadline of the request limits:
 //
 //   - a client that reads nothing for watchWriteTimeout is cut off;
-//   - a hijacked connection is closed when the request's context ends, and so when the server stops.
+//   - a hijacked connection is closed when the handler returns, or the server stops. The request's deadline does not end
+//     it: a console stays open for as long as its user wants.
 type patientWriter struct {
 	http.ResponseWriter
-	ctx   context.Context
-	timer *writeTimer
+	ctx     context.Context
+	lasting context.Context // ends with a hijacked connection
+	timer   *writeTimer
 }
 
 // NewPatientWriter returns a writer for a response that other code writes, and its context, which ends with the server.
@@ -30,18 +32,21 @@ func NewPatientWriter(ctx context.Context, w http.ResponseWriter) (_ context.Con
 
 // newPatientWriter returns a writer with a context that ends with the server. The caller must call end.
 func newPatientWriter(ctx context.Context, w http.ResponseWriter) (p *patientWriter, end func()) {
+	lasting, endConn := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithCancel(ctx)
-	p = &patientWriter{ResponseWriter: w, ctx: ctx, timer: newWriteTimer(w)}
+	p = &patientWriter{ResponseWriter: w, ctx: ctx, lasting: lasting, timer: newWriteTimer(w)}
 	if signal := request.ServerShutdownSignalFrom(ctx); signal != nil {
 		go func() {
 			select {
 			case <-signal.ShuttingDown():
 				cancel()
-			case <-ctx.Done():
+				endConn()
+			case <-lasting.Done():
 			}
 		}()
 	}
 	return p, func() {
+		endConn()
 		cancel()
 		p.timer.end()
 	}
@@ -69,7 +74,7 @@ func (p *patientWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+	context.AfterFunc(p.lasting, func() { _ = conn.Close() })
 	return patientConn{conn}, rw, nil
 }
 

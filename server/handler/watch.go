@@ -69,8 +69,8 @@ func (l *lister) handleWatch(w http.ResponseWriter, req *http.Request) (err erro
 }
 
 // watchTimeout returns the duration of a watch; 0 means no limit. Watches without a timeout get a random one. Otherwise
-// all clients of a restarted server would come back at the same moment for ever. A negative timeout, or one that is too
-// long for a Duration, ends the watch at once, as in a kube-apiserver.
+// all clients of a restarted server would come back at the same moment for ever. A negative timeout ends the
+// watch at once, and one that is too long for a Duration wraps around, as in a kube-apiserver.
 func watchTimeout(opts *metainternalversion.ListOptions, minRequestTimeout time.Duration) time.Duration {
 	if opts.TimeoutSeconds != nil {
 		if timeout := time.Duration(*opts.TimeoutSeconds) * time.Second; timeout != 0 {

@@ -35,8 +35,9 @@ func (p pages) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";"); strings.TrimSpace(mediaType) != "text/html" {
-		return resp, nil
+	mediaType, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if strings.TrimSpace(mediaType) != "text/html" || resp.Header.Get("Location") != "" {
+		return resp, nil // the proxy does not change it
 	}
 	limited := &answer{ReadCloser: resp.Body, left: pageMost, most: pageMost, exchange: &Exchange{}}
 	switch resp.Header.Get("Content-Encoding") { // the proxy passes pages in any other encoding on as they are

@@ -34,6 +34,7 @@ type File struct {
 	mu      sync.Mutex
 	file    *os.File
 	size    int64
+	regular bool // not a pipe or a device, which have no backups
 	rotates bool
 
 	// tidy has a message after each rotation and at the start. It closes at the end.
@@ -58,7 +59,8 @@ func open(c Config, now func() time.Time) (*File, error) {
 		return nil, errors.Join(err, f.file.Close())
 	}
 	f.size = info.Size()
-	f.rotates = c.MaxBytes > 0 && info.Mode().IsRegular() // a pipe or a device has no backups
+	f.regular = info.Mode().IsRegular()
+	f.rotates = f.regular && c.MaxBytes > 0
 	if !f.rotates {
 		close(f.ended)
 		return f, nil
@@ -166,7 +168,7 @@ func (f *File) affixes() (before, after string) {
 // would never end.
 func (f *File) Close() error {
 	close(f.stop)
-	if !f.rotates {
+	if !f.regular {
 		return f.file.Close() // without mu, which such a write holds
 	}
 	f.mu.Lock()

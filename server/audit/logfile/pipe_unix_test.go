@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +35,9 @@ func TestPipe(t *testing.T) {
 
 // TestStuckPipe: a write to a pipe whose reader has stopped to read does not keep the log from closing.
 func TestStuckPipe(t *testing.T) {
+	if runtime.GOOS == "darwin" {
+		t.Skip("a write to a full pipe fails at once")
+	}
 	path := filepath.Join(t.TempDir(), "pipe")
 	must(t, syscall.Mkfifo(path, 0o600))
 	reader, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

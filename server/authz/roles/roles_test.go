@@ -104,7 +104,7 @@ func TestAwaitBesideOtherGroups(t *testing.T) {
 	c := newCluster(t)
 	c.keep()
 	c.put("roles/default/r", `{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Role"}`)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := c.keeper.Await(ctx); err != nil {
 		t.Fatal(err)

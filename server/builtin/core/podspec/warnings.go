@@ -247,6 +247,7 @@ func (w *warner) hiddenEnv(vars []corev1.EnvVar, at *field.Path) {
 
 // ports warns of ports of one pod that are or could be the same.
 func (w *warner) ports() {
+	w.pairs, w.pairsFound = 0, 0 // many paths take none of the ports' share
 	type known struct {
 		at   *field.Path
 		port corev1.ContainerPort
