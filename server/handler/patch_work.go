@@ -10,8 +10,8 @@ import (
 
 // maxComparedItems limits the pairs of list items that a strategic merge patch compares. The library finds each item of
 // the patch by a look at all stored ones, and sorts the stored ones by looks at all: a patch with 20,000 owners of an
-// object with as many took minutes, and one with a single owner is not much cheaper. No context ends that work, so it is
-// limited before it begins.
+// object with as many took minutes, and one with a single owner is not much cheaper. No context ends that work, so it
+// is limited before it begins.
 const maxComparedItems = 5_000_000
 
 // checkMerge refuses a strategic merge patch that would take too long on a document.
