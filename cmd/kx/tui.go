@@ -77,7 +77,7 @@ stored stays. It lets administrators hold requests at a step, with breakpoints, 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.linear {
 				o.show = func(ctx context.Context, screen tui.Options) error {
-					// On a screen ctrl+c is a key. Here it is a signal, and a server of this process has to stop in order.
+					// ctrl+c is a key on a screen, and here a signal: a server of this process has to stop in order.
 					signalled, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 					defer stop()
 					err := showLinear(signalled, screen, cmd.InOrStdin(), cmd.OutOrStdout())
