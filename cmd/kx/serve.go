@@ -103,7 +103,8 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	log := slog.New(slog.NewTextHandler(&readLog{errOut, stop}, nil))
+	out, errOut = &outlet{out, stop}, &outlet{errOut, stop}
+	log := slog.New(slog.NewTextHandler(errOut, nil))
 	slog.SetDefault(log)
 	proc.SendLogs(log.Handler())
 
@@ -126,16 +127,16 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 	})
 }
 
-// readLog stops the server when the reader of its log has ended.
-type readLog struct {
+// outlet stops the server when the reader of what it writes has ended.
+type outlet struct {
 	io.Writer
 	stop context.CancelCauseFunc
 }
 
-func (l *readLog) Write(p []byte) (int, error) {
-	n, err := l.Writer.Write(p)
+func (o *outlet) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
 	if errors.Is(err, syscall.EPIPE) {
-		l.stop(errors.New("nobody reads the log any more"))
+		o.stop(errors.New("nobody reads the output any more"))
 	}
 	return n, err
 }

@@ -217,8 +217,8 @@ func TestEphemeralLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestReadLog: a server stops when the reader of its log has ended, and not at another error.
-func TestReadLog(t *testing.T) {
+// TestOutlet: a server stops when the reader of its output has ended.
+func TestOutlet(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -226,12 +226,12 @@ func TestReadLog(t *testing.T) {
 	}
 	defer w.Close()
 	ctx, stop := context.WithCancelCause(t.Context())
-	log := &readLog{w, stop}
-	if _, err := log.Write([]byte("a\n")); err != nil || ctx.Err() != nil {
+	out := &outlet{w, stop}
+	if _, err := out.Write([]byte("a\n")); err != nil || ctx.Err() != nil {
 		t.Errorf("with a reader: %v, %v", err, context.Cause(ctx))
 	}
 	r.Close()
-	if _, err := log.Write([]byte("b\n")); err == nil || ctx.Err() == nil {
+	if _, err := out.Write([]byte("b\n")); err == nil || ctx.Err() == nil {
 		t.Errorf("without a reader: %v, %v", err, ctx.Err())
 	}
 }
