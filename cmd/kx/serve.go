@@ -108,7 +108,7 @@ func runServe(ctx context.Context, o *options.Options, fill func(dir string) err
 	slog.SetDefault(log)
 	proc.SendLogs(log.Handler())
 
-	defer outliveReaders()() // the server has to stop in order also if the reader of its log, such as tee, has ended before
+	defer outliveReaders()() // the server has to stop in order also if its reader, such as tee, has ended before
 	leaveNothing, err := ephemeral(o)
 	if err != nil {
 		return err

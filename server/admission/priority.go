@@ -102,7 +102,7 @@ func (c classes) setPriority(ctx context.Context, w plugin.Write, pod *corev1.Po
 }
 
 // find returns a copy of a class, because the pod keeps pointers into it. Without a name it is the default class, or a
-// nameless one if there is none.
+// nameless one if no class is the default.
 func (c classes) find(ctx context.Context, w plugin.Write, name string) (*schedulingv1.PriorityClass, error) {
 	if name == "" {
 		class, err := c.defaultClass(ctx)
@@ -125,7 +125,7 @@ func (c classes) find(ctx context.Context, w plugin.Write, name string) (*schedu
 	return class.DeepCopy(), nil
 }
 
-// defaultClass returns the lowest class that is marked as default, nil if there is none. Two concurrent creates
+// defaultClass returns the lowest class that is marked as default, or nil. Two concurrent creates
 // can leave several.
 func (c classes) defaultClass(ctx context.Context) (lowest *schedulingv1.PriorityClass, err error) {
 	all, err := c.List(ctx, "")

@@ -181,7 +181,7 @@ type charge struct {
 	old *quota.Usage
 }
 
-// newCharge measures a write. An old object without a resourceVersion is none: the update creates the object.
+// newCharge measures a write. If the old object has no resourceVersion, the update creates the object.
 func newCharge(w plugin.Write) (c *charge, err error) {
 	c = &charge{w: w, resource: w.GetResource().GroupResource()}
 	if c.usage, err = c.measure(w.GetObject()); err != nil {

@@ -53,7 +53,7 @@ func (s *structure) resource() *anyResource {
 	})
 }
 
-// get returns one part with all details, nil if there is none of this name.
+// get returns one part with all details, or nil if no part has this name.
 func (s *structure) get(ctx context.Context, name string) (*v1alpha1.Structure, error) {
 	parts, err := s.draw(ctx, name)
 	if err != nil || len(parts) == 0 {

@@ -2,9 +2,9 @@ package kxtest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 const (
@@ -53,18 +53,15 @@ func (d *directory) remove() error {
 
 // sweep removes the directories whose locks are free: their processes have ended. One without a lock is being made.
 func sweep(parent string) {
-	entries, err := os.ReadDir(parent)
+	found, err := fs.Glob(os.DirFS(parent), dirPrefix+"*/"+lockName) // the name of parent is no pattern
 	if err != nil {
 		return
 	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), dirPrefix) {
-			continue
-		}
-		name := filepath.Join(parent, e.Name(), lockName)
+	for _, name := range found {
+		name = filepath.Join(parent, name)
 		f, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
-			continue // it is gone, another user's, or being made
+			continue // it is gone, or another user's
 		}
 		if free, err := lock(f, false); free && err == nil {
 			os.RemoveAll(filepath.Dir(name))

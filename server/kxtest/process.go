@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -205,21 +206,11 @@ func (p *process) unfit(what string) error {
 
 // data returns the data directory, which the server made in ours.
 func (p *process) data() (string, error) {
-	entries, err := os.ReadDir(p.dir.path)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, e := range entries {
-		dir := p.dir.file(e.Name())
-		if _, err := os.Stat(filepath.Join(dir, "serving.json")); err == nil && strings.HasPrefix(e.Name(), "kx-") {
-			found = append(found, dir)
-		}
-	}
-	if len(found) != 1 {
+	found, err := fs.Glob(os.DirFS(p.dir.path), "kx-*/serving.json")
+	if err != nil || len(found) != 1 {
 		return "", fmt.Errorf("the directory of the server is not in %s", p.dir.path)
 	}
-	return found[0], nil
+	return filepath.Dir(p.dir.file(found[0])), nil
 }
 
 // tailMost limits the part of a server's log that is kept.

@@ -33,8 +33,8 @@ func ResourcePrefix(resource schema.GroupResource) string {
 	return resource.Group + "/" + resource.Resource
 }
 
-// builtins are the resources of which client-go has a type. Their groups alone do not tell them: a definition may add
-// a resource to any group, such as networking.k8s.io.
+// builtins has the resources for which client-go has a type. The group does not decide: a definition may add a resource
+// to any group, such as networking.k8s.io.
 var builtins = sync.OnceValue(func() map[schema.GroupResource]bool {
 	all := map[schema.GroupResource]bool{}
 	for _, version := range clientscheme.Scheme.PrioritizedVersionsAllGroups() {

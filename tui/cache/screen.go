@@ -163,7 +163,7 @@ func (s *Screen) place() {
 	case i >= 0:
 		s.list.SetCursor(i)
 	case !s.heard || len(s.caches.Rows) == 0:
-		return // there is none to choose
+		return // no cache can be chosen yet
 	default: // without a target, its resource is no longer served
 		if s.led {
 			s.host.Complain(s.host.Theme().Words.Phrase(
@@ -209,7 +209,7 @@ const (
 	leastHigh = 4
 )
 
-// arrange places the panes one below the other. The pane of the result is left out while there is none.
+// arrange places the panes one below the other. The pane of the result is only there with a result.
 func (s *Screen) arrange(w, h int) []layout.Rect {
 	if h < low {
 		return nil

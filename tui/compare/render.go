@@ -35,7 +35,7 @@ func (s *Screen) arrange(w, h int) []layout.Rect {
 	return []layout.Rect{layout.NewRect(0, 0, w, top), layout.NewRect(0, top, w, h-top)}
 }
 
-// Render draws the panes, or says how to compare two requests while there are none.
+// Render draws the panes, or says how to choose two requests.
 func (s *Screen) Render() []string {
 	if s.a == nil {
 		w, h := s.Size()

@@ -145,7 +145,7 @@ func (k *Keeper) Await(ctx context.Context) error {
 	return nil
 }
 
-// newest returns the revision of a kind's newest object, 0 if there is none. It asks only for the keys of this
+// newest returns the revision of a kind's newest object, or 0. It asks only for the keys of this
 // resource: those of a custom resource whose group begins with "role" have the same first letters, and no follower.
 func (k *Keeper) newest(ctx context.Context, kind rbac.Kind) (int64, error) {
 	prefix := strings.TrimSuffix(k.decoder.Prefix, "/") + "/" + backend.ResourcePrefix(resourceOf(kind)) + "/"

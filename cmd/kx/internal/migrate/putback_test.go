@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -33,7 +32,7 @@ func TestKindsOfNoDefinition(t *testing.T) {
 		obj.SetName(name)
 		objects = append(objects, obj)
 	}
-	mapper, began, failed := &noKinds{}, time.Now(), 0
+	mapper, failed := &noKinds{}, 0
 	err := (&Restorer{Mapper: mapper}).Objects(t.Context(), objects, func(r Restoration) error {
 		failed++
 		if r.Outcome != "failed" || !strings.Contains(r.Error, "the server does not serve CronTab of example.com/v1") {
@@ -41,7 +40,7 @@ func TestKindsOfNoDefinition(t *testing.T) {
 		}
 		return nil
 	})
-	if took := time.Since(began); err != nil || failed != 2 || mapper.asked != 2 || took > servedWait {
-		t.Errorf("%d failed, %d questions in %v: %v", failed, mapper.asked, took, err)
+	if err != nil || failed != 2 || mapper.asked != 2 { // who waits asks again and again
+		t.Errorf("%d failed, %d questions: %v", failed, mapper.asked, err)
 	}
 }
