@@ -81,6 +81,11 @@ func (c *resettable) Write(p []byte) (int, error) {
 	resets := 0
 	for f := range c.out.read(p) {
 		switch {
+		case f.kind == http2.FrameGoAway:
+			// The library gives up first where so many handlers wait that the limit of resets per second is not exceeded.
+			if f.code == http2.ErrCodeEnhanceYourCalm {
+				c.cutOff()
+			}
 		case f.kind == http2.FrameRSTStream:
 			if !c.end(f.stream) && f.code != http2.ErrCodeNo {
 				resets++
@@ -113,7 +118,14 @@ func (c *resettable) end(stream uint32) bool {
 }
 
 func (c *resettable) count(resets int) {
-	if resets == 0 || c.allowed.AllowN(time.Now(), resets) || c.spent.Swap(true) {
+	if resets > 0 && !c.allowed.AllowN(time.Now(), resets) {
+		c.cutOff()
+	}
+}
+
+// cutOff counts the connection as one that is closed because of its resets.
+func (c *resettable) cutOff() {
+	if c.spent.Swap(true) {
 		return
 	}
 	if under, ok := c.NetConn().(*connection); ok {
@@ -122,11 +134,23 @@ func (c *resettable) count(resets int) {
 }
 
 const (
-	frameHeaderBytes  = 9
-	resetPayloadBytes = 4 // the code of the error
+	frameHeaderBytes = 9
+	codeBytes        = 4
+	lastStreamBytes  = 4
 )
 
-// frame is the header of a frame, plus the error code of a reset.
+// beforeCode is the number of bytes between the header of a frame and its error code, and whether it has one.
+func beforeCode(kind http2.FrameType, payload int) (int, bool) {
+	switch {
+	case kind == http2.FrameRSTStream && payload == codeBytes:
+		return 0, true
+	case kind == http2.FrameGoAway && payload >= lastStreamBytes+codeBytes:
+		return lastStreamBytes, true
+	}
+	return 0, false
+}
+
+// frame is the header of a frame, plus the error code of a reset or a GOAWAY.
 type frame struct {
 	kind   http2.FrameType
 	flags  http2.Flags
@@ -151,13 +175,8 @@ func (f *frames) read(p []byte) iter.Seq[frame] {
 				f.skip, p = f.skip-skipped, p[skipped:]
 				continue
 			}
-			needs := frameHeaderBytes
-			if len(f.head) >= frameHeaderBytes {
-				needs += resetPayloadBytes
-			}
-			taken := min(needs-len(f.head), len(p))
-			f.head, p = append(f.head, p[:taken]...), p[taken:]
-			if len(f.head) < needs {
+			p = f.fill(p, frameHeaderBytes)
+			if len(f.head) < frameHeaderBytes {
 				return
 			}
 			payload := int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
@@ -165,11 +184,13 @@ func (f *frames) read(p []byte) iter.Seq[frame] {
 				kind: http2.FrameType(f.head[3]), flags: http2.Flags(f.head[4]),
 				stream: binary.BigEndian.Uint32(f.head[5:]) & (1<<31 - 1),
 			}
-			if next.kind == http2.FrameRSTStream && payload == resetPayloadBytes {
-				if needs == frameHeaderBytes {
-					continue // its code comes next
+			if before, ok := beforeCode(next.kind, payload); ok {
+				code := frameHeaderBytes + before
+				p = f.fill(p, code+codeBytes)
+				if len(f.head) < code+codeBytes {
+					return
 				}
-				next.code = http2.ErrCode(binary.BigEndian.Uint32(f.head[frameHeaderBytes:]))
+				next.code = http2.ErrCode(binary.BigEndian.Uint32(f.head[code:]))
 			}
 			f.skip, f.head = frameHeaderBytes+payload-len(f.head), f.head[:0]
 			if !yield(next) {
@@ -177,4 +198,11 @@ func (f *frames) read(p []byte) iter.Seq[frame] {
 			}
 		}
 	}
+}
+
+// fill takes bytes of p until head has n, or p none, and returns the rest.
+func (f *frames) fill(p []byte, n int) []byte {
+	taken := min(max(n-len(f.head), 0), len(p))
+	f.head = append(f.head, p[:taken]...)
+	return p[taken:]
 }
