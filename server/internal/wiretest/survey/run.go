@@ -109,6 +109,7 @@ func (r *run) store(ctx context.Context) error {
 var settled = map[string][]string{
 	"CustomResourceDefinition": {"NamesAccepted", "Established"},
 	"APIService":               {"Available"},
+	"FlowSchema":               {"Dangling"},
 }
 
 // settle waits until a stored object has the conditions of its kind: before that, an answer depends on the moment.
