@@ -82,14 +82,27 @@ func (c Configuration) warnings(update bool) (warnings []string) {
 	return warnings
 }
 
-// untouchableOf returns the untouchable resources of a rule without duplicates, in the rule's order.
+// untouchableOf returns the untouchable resources of a rule without duplicates, in the rule's order. Only groups and
+// names of untouchable resources are combined: all combinations of a large rule could be billions.
 func untouchableOf(groups, resources []string) (found []schema.GroupResource) {
+	groups = among(groups, func(r schema.GroupResource) string { return r.Group })
+	resources = among(resources, func(r schema.GroupResource) string { return r.Resource })
 	for _, group := range groups {
 		for _, resource := range resources {
-			r := schema.GroupResource{Group: group, Resource: resource}
-			if slices.Contains(untouchable, r) && !slices.Contains(found, r) {
+			if r := (schema.GroupResource{Group: group, Resource: resource}); slices.Contains(untouchable, r) {
 				found = append(found, r)
 			}
+		}
+	}
+	return found
+}
+
+// among returns each word once that equals a part of an untouchable resource.
+func among(words []string, part func(schema.GroupResource) string) (found []string) {
+	for _, word := range words {
+		known := slices.ContainsFunc(untouchable, func(r schema.GroupResource) bool { return part(r) == word })
+		if known && !slices.Contains(found, word) {
+			found = append(found, word)
 		}
 	}
 	return found

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -218,8 +219,9 @@ func finalizerWarnings(finalizers, before []string) []string {
 	var warnings []string
 	added := slices.Clone(finalizers)
 	slices.Sort(added)
+	known := sets.New(before...)
 	for _, name := range slices.Compact(added) {
-		if !slices.Contains(before, name) {
+		if !known.Has(name) {
 			warnings = append(warnings, finalizerWarning(name)...)
 		}
 	}

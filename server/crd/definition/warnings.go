@@ -21,7 +21,7 @@ func warnings(definition, old *apiextensions.CustomResourceDefinitionSpec) []str
 			known = find(old)
 		}
 		for _, text := range find(definition) {
-			if !slices.Contains(known, text) {
+			if _, before := slices.BinarySearch(known, text); !before {
 				texts = append(texts, text)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,7 +77,7 @@ func fillInAppArmor(ctx context.Context, pod *corev1.Pod) {
 		if !annotated || profile != nil {
 			return
 		}
-		profile = profileOf(annotation)
+		profile = podspec.AppArmorProfile(annotation)
 		if profile != nil && reflect.DeepEqual(profile, podProfile) {
 			return
 		}
@@ -91,19 +90,4 @@ func fillInAppArmor(ctx context.Context, pod *corev1.Pod) {
 		warning.AddWarning(ctx, "", fmt.Sprintf(`%s: deprecated since v1.30; use the "appArmorProfile" field instead`,
 			field.NewPath("metadata", "annotations").Key(key)))
 	})
-}
-
-// profileOf converts an annotation to the field's form, and returns nil if it is invalid.
-func profileOf(annotation string) *corev1.AppArmorProfile {
-	switch annotation {
-	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
-	case corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
-		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
-	}
-	name, ok := strings.CutPrefix(annotation, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
-	if !ok || name == "" || strings.TrimSpace(name) != name {
-		return nil
-	}
-	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
 }

@@ -70,6 +70,21 @@ func validAppArmorAnnotation(value string) bool {
 	return strings.HasPrefix(value, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
 }
 
+// AppArmorProfile converts an annotation to the field's form, and returns nil if it is invalid.
+func AppArmorProfile(annotation string) *corev1.AppArmorProfile {
+	switch annotation {
+	case corev1.DeprecatedAppArmorBetaProfileNameUnconfined:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeUnconfined}
+	case corev1.DeprecatedAppArmorBetaProfileRuntimeDefault:
+		return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeRuntimeDefault}
+	}
+	name, ok := strings.CutPrefix(annotation, corev1.DeprecatedAppArmorBetaProfileNamePrefix)
+	if !ok || name == "" || strings.TrimSpace(name) != name {
+		return nil
+	}
+	return &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &name}
+}
+
 func hasContainer(spec *corev1.PodSpec, name string) bool {
 	found := false
 	VisitContainers(spec, field.NewPath("spec"), func(c *corev1.Container, _ *field.Path) { found = found || c.Name == name })

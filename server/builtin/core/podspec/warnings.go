@@ -2,11 +2,13 @@ package podspec
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -61,13 +63,7 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 			w.add(w.annotation(a.key), a.message)
 		}
 	}
-	for i := range spec.Volumes {
-		for _, dead := range deadVolumes {
-			if dead.is(&spec.Volumes[i].VolumeSource) {
-				w.add(w.at("volumes").Index(i).Child(dead.name), dead.message)
-			}
-		}
-	}
+	w.volumes()
 	w.overlaps()
 	w.duplicates()
 	for _, name := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
@@ -82,10 +78,12 @@ func warnings(path *field.Path, spec *corev1.PodSpec, meta *metav1.ObjectMeta) [
 		w.hiddenEnv(c.Env, at.Child("env"))
 	})
 	w.ports()
+	w.portNames()
 	if grace := spec.TerminationGracePeriodSeconds; grace != nil && *grace < 0 {
 		w.add(w.at("terminationGracePeriodSeconds"), "must be >= 0; negative values are invalid and will be treated as 1")
 	}
 	w.podAffinity()
+	w.addresses()
 	return w.found
 }
 
@@ -128,6 +126,24 @@ func (w *warner) annotation(key string) *field.Path {
 	return w.path.Child("metadata", "annotations").Key(key)
 }
 
+// volumes warns of volumes that are never mounted, and of the sizes of claims that pods bring along.
+func (w *warner) volumes() {
+	for i := range w.spec.Volumes {
+		v, at := &w.spec.Volumes[i].VolumeSource, w.at("volumes").Index(i)
+		for _, dead := range deadVolumes {
+			if dead.is(v) {
+				w.add(at.Child(dead.name), dead.message)
+			}
+		}
+		if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
+			claim := at.Child("ephemeral", "volumeClaimTemplate", "spec")
+			w.found = append(w.found, ClaimWarnings(&v.Ephemeral.VolumeClaimTemplate.Spec, claim)...)
+		}
+	}
+}
+
+// oldNodeLabels warns of deprecated labels, and of values that no label can have. Validation refuses such values only
+// in required terms.
 func (w *warner) oldNodeLabels() {
 	for _, key := range sets.List(sets.KeySet(w.spec.NodeSelector)) {
 		if message, old := DeprecatedNodeLabel(key); old {
@@ -151,7 +167,16 @@ func (w *warner) oldNodeLabels() {
 		}
 	}
 	for i, t := range w.spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-		term(t.Preference, at.Child(preferredTerms).Index(i).Child("preference"))
+		preference := at.Child(preferredTerms).Index(i).Child("preference")
+		term(t.Preference, preference)
+		for j, e := range t.Preference.MatchExpressions {
+			values := preference.Child("matchExpressions").Index(j).Child("values")
+			for k, value := range e.Values {
+				for _, wrong := range validation.IsValidLabelValue(value) {
+					w.add(values.Index(k), fmt.Sprintf("%s is invalid, %s", value, wrong))
+				}
+			}
+		}
 	}
 }
 
@@ -224,10 +249,11 @@ func (w *warner) profiles() {
 			w.add(w.annotation(key), useSeccomp)
 		}
 		// Before this check, a pod's fields have been filled from its annotations. That step warns itself.
-		if w.path == nil || pod != nil && pod.AppArmorProfile != nil || own != nil && own.AppArmorProfile != nil {
+		if w.path == nil || own != nil && own.AppArmorProfile != nil {
 			return
 		}
-		if _, ok := w.meta.Annotations[appArmorPrefix+c.Name]; ok {
+		annotation, ok := w.meta.Annotations[appArmorPrefix+c.Name]
+		if ok && !(pod != nil && pod.AppArmorProfile != nil && reflect.DeepEqual(pod.AppArmorProfile, AppArmorProfile(annotation))) {
 			w.add(w.annotation(appArmorPrefix+c.Name), `deprecated since v1.30; use the "appArmorProfile" field instead`)
 		}
 	})
@@ -276,4 +302,35 @@ func (w *warner) ports() {
 			all[key] = append(all[key], known{here, port})
 		}
 	})
+}
+
+// portNames warns of ports of one pod with equal names.
+func (w *warner) portNames() {
+	first := map[string]*field.Path{}
+	VisitContainers(w.spec, w.path.Child("spec"), func(c *corev1.Container, at *field.Path) {
+		for i, port := range c.Ports {
+			here := at.Child("ports").Index(i)
+			other, taken := first[port.Name]
+			switch {
+			case port.Name == "":
+			case taken:
+				w.add(here, fmt.Sprintf("duplicate port name %q with %s, services and probes that select ports by name will use %s",
+					port.Name, other, other))
+			default:
+				first[port.Name] = here
+			}
+		}
+	})
+}
+
+// addresses warns of addresses in unusual forms.
+func (w *warner) addresses() {
+	if dns := w.spec.DNSConfig; dns != nil {
+		for i, server := range dns.Nameservers {
+			w.found = append(w.found, validation.GetWarningsForIP(w.at("dnsConfig").Child("nameservers").Index(i), server)...)
+		}
+	}
+	for i, alias := range w.spec.HostAliases {
+		w.found = append(w.found, validation.GetWarningsForIP(w.at("hostAliases").Index(i).Child("ip"), alias.IP)...)
+	}
 }

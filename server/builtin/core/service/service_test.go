@@ -299,6 +299,23 @@ func TestWarnings(t *testing.T) {
 	if w := rules.WarningsOnCreate(context.Background(), valid()); w != nil {
 		t.Error(w)
 	}
+
+	svc = valid()
+	balanced(svc)
+	svc.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "10.1.2.3/8", " 10.1.2.3/8"}
+	svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "a.example"}, {IP: "2001:DB8::1"}}
+	want = []string{
+		`spec.loadBalancerSourceRanges[1]: CIDR value "10.1.2.3/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.1.2.3/32"?)`,
+	}
+	if diff := cmp.Diff(want, rules.WarningsOnUpdate(context.Background(), svc, valid())); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{
+		`status.loadBalancer.ingress[1]: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")`,
+	}
+	if diff := cmp.Diff(want, statusRules.WarningsOnUpdate(context.Background(), svc, valid())); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestTable(t *testing.T) {

@@ -46,8 +46,9 @@ var Resource = builtin.Resource[*corev1.Service]{
 	Status: &builtin.Status[*corev1.Service]{
 		Of: func(svc *corev1.Service) any { return &svc.Status },
 		Part: builtin.Part[*corev1.Service]{
-			Keep:  func(svc, old *corev1.Service) { svc.Spec = old.Spec },
-			Check: validateStatusUpdate,
+			Keep:     func(svc, old *corev1.Service) { svc.Spec = old.Spec },
+			Check:    validateStatusUpdate,
+			Warnings: statusWarnings,
 		},
 	},
 	Sample: `

@@ -3,6 +3,7 @@ package service
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -40,6 +41,11 @@ func warnings(svc, _ *corev1.Service) []string {
 	}
 	if svc.Spec.LoadBalancerIP != "" {
 		w = append(w, validation.GetWarningsForIP(spec.Child("loadBalancerIP"), svc.Spec.LoadBalancerIP)...)
+	}
+	for i, sources := range svc.Spec.LoadBalancerSourceRanges {
+		if strings.TrimSpace(sources) == sources { // spaces are valid here, and the form behind them is not looked at
+			w = append(w, validation.GetWarningsForCIDR(spec.Child("loadBalancerSourceRanges").Index(i), sources)...)
+		}
 	}
 	if externalName && len(svc.Spec.ExternalIPs) > 0 {
 		w = append(w, fmt.Sprintf("spec.externalIPs is ignored when spec.type is %q", corev1.ServiceTypeExternalName))
@@ -90,4 +96,14 @@ func dropTypeDependentFields(svc, old *corev1.Service) {
 	if !isLoadBalancer(svc) {
 		svc.Status.LoadBalancer = corev1.LoadBalancerStatus{}
 	}
+}
+
+// statusWarnings reports addresses of load balancers in unusual forms.
+func statusWarnings(svc *corev1.Service) (w []string) {
+	for i, in := range svc.Status.LoadBalancer.Ingress {
+		if in.IP != "" {
+			w = append(w, validation.GetWarningsForIP(field.NewPath("status", "loadBalancer", "ingress").Index(i), in.IP)...)
+		}
+	}
+	return w
 }
