@@ -4,11 +4,11 @@
 // every object of them in it, and passes on a [Result] for each document: whether the server accepted it, its warnings,
 // and the place in the file of each field that the server names. A [Summary] says what was missing.
 //
-// source.go and kustomize.go read, parse.go splits files into documents, json.go reads those in JSON, and position.go
-// finds fields in them. order.go decides what is created first. client.go talks to the server, server.go starts it.
-// against.go creates what is there before the set, and cluster.go reads that from a cluster, or from a server over what
-// was stored. submit.go creates one object, prepare.go makes what objects need beside the set, and finding.go reads the
-// answers.
+// source.go and kustomize.go read, parse.go splits files into documents, json.go reads those in JSON, position.go finds
+// fields in them, and misread.go values that are refused without their field. order.go decides what is created first.
+// client.go talks to the server, server.go starts it. against.go creates what is there before the set, and cluster.go
+// reads that from a cluster, or from a server over what was stored. submit.go creates one object, prepare.go makes what
+// objects need beside the set, and finding.go reads the answers.
 //
 // table.go reads rows of expectations, row.go sends them and compares the answers, write.go writes answers into their
 // files, and coverage.go counts what expressions came to.

@@ -24,6 +24,8 @@ var (
 	absent = regexp.MustCompile(`^namespaces ".*" not found$`)
 	// decoding matches an error of Go's JSON decoder. Its paths have no indexes.
 	decoding = regexp.MustCompile(`cannot unmarshal (\w+)(?: \S+)? into Go struct field \w+\.(\S+) of type`)
+	// unhandled matches an error of any decoder.
+	unhandled = regexp.MustCompile(` in version "\S+" cannot be handled as an? `)
 	// leading matches a message that begins with a field.
 	leading = regexp.MustCompile(`^((?:spec|metadata|data|rules|webhooks|subsets|template)[\w.\[\]"/-]*): `)
 	// deprecation matches the warning about a deprecated version.
@@ -91,6 +93,10 @@ func (d *document) finding(level Level, message string) Finding {
 		f.Field, f.Position = "apiVersion", d.field("apiVersion", nil)
 	case absent.MatchString(message):
 		f.Field, f.Position = "metadata.namespace", d.field("metadata.namespace", nil)
+	case unhandled.MatchString(message):
+		if path, at := d.misreadField(message); at != nil {
+			f.Field, f.Position = path, d.origin().at(at)
+		}
 	}
 	return f
 }

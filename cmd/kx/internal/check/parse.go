@@ -78,12 +78,17 @@ func separatorLines(text []byte) (lines []int) {
 	return lines
 }
 
+// origin returns the document that a person wrote: the one that a kustomization made d from, or d.
+func (d *document) origin() *document {
+	if d.source != nil {
+		return d.source
+	}
+	return d
+}
+
 // field returns the position of a field. Without such a field it is that of the field which would contain it.
 func (d *document) field(path string, fits func(*yaml.Node) bool) Position {
-	in := d
-	if d.source != nil {
-		in = d.source
-	}
+	in := d.origin()
 	n, whole := find(in.root, path, fits)
 	if !whole && fits != nil {
 		n, _ = find(in.root, path, nil)
