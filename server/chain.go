@@ -89,6 +89,7 @@ func (c *chain) CreateServerChain(context.Context) error {
 	}
 	c.kit = &work.Kit{
 		Storages: c.storages, Storage: c.kube.Storage, Scope: c.scope, Etcd: c.storage.below.Live,
+		Gate:    &c.storage.etcd.shared.Gate,
 		Decoder: c.storage.below.Decoder, Journeys: c.journeys, Metrics: c.writes, Log: c.log,
 		SignClient: c.home.tls.SignClient, SigningDuration: c.options.ClusterSigningDuration,
 		SecretTokens: c.authentication.secrets, ServerCA: c.home.tls.ServerCAPEM, Mapper: c.mapper, Schema: c.openAPI.Schema,
@@ -117,6 +118,7 @@ func (c *chain) createAPIExtensionsServer(delegate http.Handler) error {
 		Log:                 c.log,
 		Journeys:            c.journeys,
 		Writes:              c.writes,
+		Gate:                &c.storage.etcd.shared.Gate,
 		Metrics:             c.metrics,
 		MinRequestTimeout:   time.Duration(limits.MinRequestTimeout) * time.Second,
 		MaxRequestBodyBytes: maxRequestBodyBytes,

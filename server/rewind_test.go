@@ -57,21 +57,18 @@ func (r *running) refused(t testing.TB, path string, body any, code int, parts .
 // world is all that etcd has below the prefix, by key.
 func (r *running) world(t testing.TB) map[string]string {
 	t.Helper()
-	all, err := r.etcd(t).Get(within(t), "/registry/", clientv3.WithPrefix())
-	must(t, err)
-	world := map[string]string{}
-	for _, kv := range all.Kvs {
-		if !strings.HasPrefix(string(kv.Key), "/registry/masterleases/") {
-			world[string(kv.Key)] = string(kv.Value)
-		}
-	}
-	return world
+	return r.worldAt(t, 0)
 }
 
 // same fails unless etcd has the values of a world and nothing else.
 func (r *running) same(t testing.TB, want map[string]string) {
 	t.Helper()
-	got := r.world(t)
+	compare(t, r.world(t), want)
+}
+
+// compare fails unless two worlds are the same.
+func compare(t testing.TB, got, want map[string]string) {
+	t.Helper()
 	for key := range got {
 		if _, ok := want[key]; !ok {
 			t.Errorf("%s is left", key)
@@ -385,25 +382,9 @@ func TestRewindNamespaces(t *testing.T) {
 
 	r.rewind(t, "clean")
 	r.same(t, world)
-	until(t, "the controller has nothing left to do", func() bool {
-		return !r.endsNamespaces(t)
-	})
+	r.rest(t, controller.Namespace)
 	r.same(t, world)
 	r.put(t, ending, "more")
-}
-
-// endsNamespaces reports whether the controller of namespaces is at work or waits.
-func (r *running) endsNamespaces(t testing.TB) bool {
-	t.Helper()
-	var list v1alpha1.StructureList
-	r.kx(t, "GET", "structure", nil, 200, &list)
-	for i := range list.Items {
-		if c := list.Items[i].Spec.Controller; c != nil && strings.Contains(list.Items[i].Name, controller.Namespace) {
-			return c.Waiting+c.Working+c.Failing > 0
-		}
-	}
-	t.Fatal("there is no such controller")
-	return false
 }
 
 // TestRewindAllocations: addresses, ports and quotas are those of the snapshot.
@@ -468,7 +449,8 @@ func TestRewindAllocations(t *testing.T) {
 	}
 }
 
-// TestRewindBusy: a rewind while others write ends in the state of the snapshot.
+// TestRewindBusy: a rewind ends in the state of the snapshot though other processes write to the same etcd, past the server.
+// It may have to be repeated.
 func TestRewindBusy(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -495,6 +477,174 @@ func TestRewindBusy(t *testing.T) {
 	writers.Wait()
 	r.rewind(t, "clean")
 	r.same(t, world)
+}
+
+// worldAt is world at a revision, 0 for now.
+func (r *running) worldAt(t testing.TB, revision int64) map[string]string {
+	t.Helper()
+	all, err := r.etcd(t).Get(within(t), "/registry/", clientv3.WithPrefix(), clientv3.WithRev(revision))
+	must(t, err)
+	world := map[string]string{}
+	for _, kv := range all.Kvs {
+		if !strings.HasPrefix(string(kv.Key), "/registry/masterleases/") {
+			world[string(kv.Key)] = string(kv.Value)
+		}
+	}
+	return world
+}
+
+// rest waits until controllers have nothing left to do.
+func (r *running) rest(t testing.TB, names ...string) {
+	t.Helper()
+	until(t, "the controllers have nothing left to do", func() bool {
+		var list v1alpha1.StructureList
+		r.kx(t, "GET", "structure", nil, 200, &list)
+		found, busy := 0, int64(0)
+		for i := range list.Items {
+			c := list.Items[i].Spec.Controller
+			isNamed := func(name string) bool { return strings.Contains(list.Items[i].Name, name) }
+			if c != nil && slices.ContainsFunc(names, isNamed) {
+				found++
+				busy += int64(c.Waiting + c.Working + c.Failing)
+			}
+		}
+		if found < len(names) {
+			t.Fatalf("%d of the controllers %v are there", found, names)
+		}
+		return busy == 0
+	})
+}
+
+// writeOn has clients create, update and delete objects of a namespace in tight loops until the function that it returns
+// is called, which returns when they have ended. None of their requests may fail but for what another one did, or for a
+// rewind.
+func (r *running) writeOn(t testing.TB, ns string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var writers sync.WaitGroup
+	for n := range 4 {
+		maps := r.admin(t).CoreV1().ConfigMaps(ns)
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("busy-%d", (n+i)%7)
+				m := &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{"a": fmt.Sprintf("%d-%d", n, i)}}
+				var err error
+				switch i % 3 {
+				case 0:
+					_, err = maps.Create(ctx, m, metav1.CreateOptions{})
+				case 1:
+					_, err = maps.Update(ctx, m, metav1.UpdateOptions{})
+				default:
+					err = maps.Delete(ctx, name, metav1.DeleteOptions{})
+				}
+				other := apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+				if err != nil && !other && ctx.Err() == nil {
+					t.Errorf("writer %d, write %d: %v", n, i, err)
+				}
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() { cancel(); writers.Wait() })
+	t.Cleanup(stop)
+	return stop
+}
+
+// TestRewindWhileWritten: a rewind ends at once while clients write in tight loops and controllers are in the midst of
+// their reaction to what happened before it. When it ends, etcd has exactly the state of the snapshot, and no decision of a
+// controller from before changes that afterwards.
+func TestRewindWhileWritten(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(o *options.Options) { o.Controllers = options.New().Controllers })
+	busy, ending := r.namespace(t, "busy"), r.namespace(t, "ending")
+	core := r.admin(t).CoreV1()
+	quota := &corev1.ResourceQuota{ObjectMeta: named("many"),
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": apiresource.MustParse("1000")}}}
+	_, err := core.ResourceQuotas(busy).Create(within(t), quota, metav1.CreateOptions{})
+	must(t, err)
+	owner := r.put(t, "default", "owner")
+	for n := range 30 {
+		dependent := &corev1.ConfigMap{ObjectMeta: named(fmt.Sprintf("dependent-%d", n))}
+		dependent.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
+		_, err := core.ConfigMaps("default").Create(within(t), dependent, metav1.CreateOptions{})
+		must(t, err)
+		r.put(t, ending, fmt.Sprintf("content-%d", n))
+	}
+	for _, ns := range []string{busy, ending, "default"} {
+		until(t, "a new namespace has what each has", func() bool {
+			_, noAccount := core.ServiceAccounts(ns).Get(within(t), "default", metav1.GetOptions{})
+			_, noCA := core.ConfigMaps(ns).Get(within(t), "kube-root-ca.crt", metav1.GetOptions{})
+			return noAccount == nil && noCA == nil
+		})
+	}
+	until(t, "the quota is counted", func() bool {
+		q, err := core.ResourceQuotas(busy).Get(within(t), "many", metav1.GetOptions{})
+		must(t, err)
+		used := q.Status.Used["count/configmaps"]
+		return used.Value() == 1
+	})
+	reacting := []string{controller.Garbage, controller.Namespace, controller.Quota}
+	r.rest(t, reacting...)
+	r.snapshot(t, "clean")
+	world := r.world(t)
+	stop := r.writeOn(t, busy)
+
+	for round := range 12 {
+		must(t, core.ConfigMaps("default").Delete(within(t), "owner", metav1.DeleteOptions{}))
+		must(t, core.Namespaces().Delete(within(t), ending, metav1.DeleteOptions{}))
+		if round%3 > 0 { // the garbage collector, or both, have begun
+			until(t, "a dependent is gone", func() bool {
+				list, err := core.ConfigMaps("default").List(within(t), metav1.ListOptions{})
+				must(t, err)
+				return len(list.Items) < 30
+			})
+		}
+		if round%3 > 1 {
+			until(t, "a part of the namespace is gone", func() bool {
+				list, err := core.ConfigMaps(ending).List(within(t), metav1.ListOptions{})
+				must(t, err)
+				return len(list.Items) < 30
+			})
+		}
+		done := r.rewind(t, "clean")
+		compare(t, r.worldAt(t, done.Revision), world)
+	}
+
+	stop()
+	r.rest(t, reacting...)
+	got := r.world(t)
+	for _, one := range []map[string]string{got, world} {
+		for key := range one {
+			if strings.Contains(key, "/busy-") || strings.HasPrefix(key, "/registry/resourcequotas/"+busy+"/") {
+				delete(one, key) // the clients wrote after the last rewind
+			}
+		}
+	}
+	compare(t, got, world)
+}
+
+// TestRewindHeld: a rewind does not wait for a request that is held just before its transaction. When that goes on, it is
+// judged by what is there then.
+func TestRewindHeld(t *testing.T) {
+	t.Parallel()
+	r := start(t, prefilled, allow)
+	r.configMap(t, "default", "held")
+	r.snapshot(t, "clean")
+	world := r.world(t)
+	must(t, (<-r.update(t, within(t), "default", "held", "1")).err)
+	r.breakAt(t, "txn", v1alpha1.BreakpointSpec{Filter: "step:etcd.txn resource:configmaps name:held", Count: 1})
+	update := r.update(t, within(t), "default", "held", "mine")
+	j := r.heldBy(t, "txn")
+	r.rewind(t, "clean")
+	r.same(t, world)
+	done := r.tell(t, j, v1alpha1.JourneyCommandSpec{Action: v1alpha1.ActionContinue})
+	answer := <-update
+	must(t, answer.err)
+	if answer.object.Data["v"] != "mine" {
+		t.Errorf("%v", answer.object.Data)
+	}
+	if tries := stepsOf(done, "store.try-update"); len(tries) != 2 || !strings.Contains(tries[1].Why, "conflict") {
+		t.Errorf("tries: %+v", tries)
+	}
 }
 
 // TestRewindLeases: an event that would have expired by now stays away, and another one comes back with its lease.

@@ -20,6 +20,8 @@ func (c *chain) rewinds() kxapi.Rewinds {
 		Allowed: c.options.Ephemeral && len(c.options.Etcd.Servers) == 0,
 		Pin:     c.storage.etcd.shared.Pins.Add,
 		Stays:   ownKeys(c.options.Etcd.KeyPrefix()),
+		Gate:    &c.storage.etcd.shared.Gate,
+		Learn:   c.learn,
 		Settle:  c.settle,
 	}
 }
@@ -33,15 +35,17 @@ func ownKeys(prefix string) func(key string) bool {
 	return func(key string) bool { return key == elected || strings.HasPrefix(key, addresses) }
 }
 
-// settle waits until the watch caches, and what serves custom resources, know the writes up to a revision of each
-// resource.
-func (c *chain) settle(ctx context.Context, latest map[schema.GroupResource]int64) error {
-	if revision, written := latest[apiextensionsv1.Resource("customresourcedefinitions")]; written {
-		if err := c.customResources.CatchUp(ctx, uint64(revision)); err != nil {
+// learn waits until all by which the server decides has the writes up to a revision of each resource: the watch
+// caches, the definitions of custom resources, and the state of the controllers. It needs no write.
+func (c *chain) learn(ctx context.Context, latest map[schema.GroupResource]int64) error {
+	if revision, written := latest[definitions]; written {
+		if err := c.customResources.Learn(ctx, uint64(revision)); err != nil {
 			return fmt.Errorf("the definitions of custom resources: %w", err)
 		}
 	}
+	last := int64(0)
 	for resource, revision := range latest {
+		last = max(last, revision)
 		cache := c.storage.caches.Get(resource)
 		if cache == nil {
 			continue
@@ -50,5 +54,24 @@ func (c *chain) settle(ctx context.Context, latest map[schema.GroupResource]int6
 			return fmt.Errorf("the watch cache of %s: %w", resource, err)
 		}
 	}
+	if running := c.controllers.Load(); running != nil {
+		if err := running.Learn(ctx, last); err != nil {
+			return fmt.Errorf("the controllers: %w", err)
+		}
+	}
 	return nil
 }
+
+// settle waits until the definitions that a rewind wrote are served. Their controllers may have to write their status.
+func (c *chain) settle(ctx context.Context, latest map[schema.GroupResource]int64) error {
+	if _, written := latest[definitions]; !written {
+		return nil
+	}
+	if err := c.customResources.CatchUp(ctx); err != nil {
+		return fmt.Errorf("the definitions of custom resources: %w", err)
+	}
+	return nil
+}
+
+// definitions is the resource of definitions of custom resources.
+var definitions = apiextensionsv1.Resource("customresourcedefinitions")

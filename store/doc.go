@@ -20,6 +20,7 @@
 //     suggested as the present state: it has no resourceVersion while the call lasts, so no other goroutine may
 //     read it then.
 //  5. A new object is written only while the [Condition] of its context holds.
+//  6. A write whose context is from [WithDecision] fails with [ErrRewound] after a rewind.
 //
 // Selectors. A predicate asks each object, so a selector of many terms is compiled ([CompileLabels], [CompileFields]):
 // an object costs one lookup for each label or field of the selector, not for each term. server/handler bounds both

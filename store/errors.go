@@ -13,6 +13,10 @@ var (
 	ErrResourceVersionSetOnCreate = errors.New("resourceVersion should not be set on objects to be created")
 	// ErrStorageNotReady says that a store has not been filled yet.
 	ErrStorageNotReady = errors.New("storage not ready")
+	// ErrRewound refuses a write that was decided on objects from before a rewind: see [WithDecision]. Nothing was
+	// written, and the caller has to read and to decide again.
+	ErrRewound = errors.New("the stored objects were rewound after this write was decided: nothing was written, " +
+		"read the objects and decide again")
 )
 
 // The kinds of StorageError.

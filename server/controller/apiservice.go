@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // keepAPIServices keeps an API service for each version of a group that this server has. It corrects them at
@@ -44,8 +45,8 @@ func keepAPIServices(ctx context.Context, kit *work.Kit, complete *atomic.Bool) 
 	}
 	var pause work.Backoff
 	for {
-		err := c.sync(ctx)
-		if err != nil && ctx.Err() == nil {
+		err := c.sync(kit.Gate.Decide(ctx))
+		if err != nil && !errors.Is(err, store.ErrRewound) && ctx.Err() == nil {
 			kit.Log.Warn("cannot keep the API services: trying again", "error", err)
 		}
 		if c.started {

@@ -186,6 +186,21 @@ func (all *Controllers) CheckRegistered(context.Context) error {
 	return nil
 }
 
+// Learn waits until the controllers have seen the changes up to a revision, at which a key was written. Those that
+// don't run have nothing to see.
+func (all *Controllers) Learn(ctx context.Context, revision int64) error {
+	all.mu.Lock()
+	var from *feed.Feed
+	if all.term != nil {
+		from = all.term.feed
+	}
+	all.mu.Unlock()
+	if from == nil {
+		return nil
+	}
+	return from.Learn(ctx, revision)
+}
+
 // Ready returns an error until the controllers have seen all keys, or leave the work to the holder of the
 // Lease. Then it always returns nil, also while they compete for the Lease again or recover from trouble with
 // etcd.

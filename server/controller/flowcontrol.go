@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // keepFlowControl keeps the flow schemas and priority levels that every server has, until ctx ends. It always
@@ -49,9 +51,12 @@ func keepFlowControl(ctx context.Context, kit *work.Kit) {
 	for {
 		var pause work.Backoff
 		for {
-			err := c.ensure(ctx)
+			err := c.ensure(kit.Gate.Decide(ctx))
 			if err == nil || ctx.Err() != nil {
 				break
+			}
+			if errors.Is(err, store.ErrRewound) {
+				continue
 			}
 			kit.Log.Warn("cannot make the objects of flow control that every server has: trying again", "error", err)
 			pause.Wait(ctx)

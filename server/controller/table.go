@@ -78,7 +78,7 @@ func (c controller) writer(kit *work.Kit) *work.Writer {
 
 // loopOf creates the loop of a controller. It is no method because methods have no type parameters.
 func loopOf[K comparable](kit *work.Kit, c controller, try func(ctx context.Context, key K, cause int64) error) *work.Loop[K] {
-	return work.NewLoop(c.name, c.workers, kit.Metrics, kit.Log, try)
+	return work.NewLoop(c.name, c.workers, kit, try)
 }
 
 // each creates a controller that calls try for each object of the resource that it follows: the existing ones

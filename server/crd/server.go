@@ -31,6 +31,7 @@ import (
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // Config holds what a Server needs.
@@ -46,6 +47,8 @@ type Config struct {
 	// Journeys (optional) records controllers' writes, and Writes (optional) counts them.
 	Journeys *trace.Recorder
 	Writes   *controllers.Metrics
+	// Gate (optional) is passed by each write of the storages.
+	Gate *etcd3.Gate
 	// Metrics (optional) count watches.
 	Metrics             *metrics.Metrics
 	MinRequestTimeout   time.Duration
@@ -91,7 +94,7 @@ func New(c Config) (*Server, error) {
 		group:      definition.NewAPIGroupInfo(crds, status),
 		controllers: controller.New(controller.Config{
 			Lister: l, Status: status, Objects: collections{handler}, Discovery: c.Discovery, Log: c.Log,
-			Journeys: c.Journeys, Metrics: c.Writes,
+			Journeys: c.Journeys, Metrics: c.Writes, Gate: c.Gate,
 		}),
 	}, nil
 }
@@ -137,12 +140,13 @@ func (s *Server) settle(ctx context.Context) {
 	}
 }
 
-// CatchUp returns when the definitions that etcd had at a revision, at which one was written, are served.
-func (s *Server) CatchUp(ctx context.Context, revision uint64) error {
+// Learn returns when the definitions that etcd had at a revision, at which one was written, are known. It waits for no
+// write.
+func (s *Server) Learn(ctx context.Context, revision uint64) error {
 	for {
 		told := s.lister.NextDelivery()
 		if s.lister.Revision() >= revision {
-			break
+			return nil
 		}
 		select {
 		case <-told:
@@ -150,6 +154,10 @@ func (s *Server) CatchUp(ctx context.Context, revision uint64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// CatchUp returns when the definitions that are known are served.
+func (s *Server) CatchUp(ctx context.Context) error {
 	s.settle(ctx)
 	s.UpdateDiscovery(ctx)
 	return ctx.Err()

@@ -25,6 +25,7 @@
 //  8. Roles decide who may use it, as for any other group. Breakpoints, faults and commands also require a server whose
 //     flags allow them, or a recording that does, for its time.
 //  9. Only a server that keeps nothing takes snapshots, and only a rewind to one of them writes below the API.
+//     Other writes of the server wait meanwhile.
 //  10. Keys are read-only, and secrets are masked in every form (core/mask). The memory for one request is a page of
 //     values, whatever the prefix.
 package kxapi

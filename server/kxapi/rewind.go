@@ -14,6 +14,7 @@ import (
 	"github.com/kx-apiserver/kx/core/kxapi/v1alpha1"
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // Rewinds holds what rewinds need of the server.
@@ -24,11 +25,15 @@ type Rewinds struct {
 	Pin func(revision int64) (unpin func())
 	// Stays reports whether a key is the server's own, which no rewind changes.
 	Stays func(key string) bool
-	// Settle waits until the server knows the writes up to a revision of each resource.
+	// Gate is passed by each write of the server.
+	Gate *etcd3.Gate
+	// Learn waits until the server knows the writes up to a revision of each resource. It must not need a write.
+	Learn func(ctx context.Context, latest map[schema.GroupResource]int64) error
+	// Settle waits until the server has done what follows from these writes, for which it may have to write.
 	Settle func(ctx context.Context, latest map[schema.GroupResource]int64) error
 }
 
-// settleMost limits the wait for the server to know what a rewind wrote.
+// settleMost limits the wait for the server to know what a rewind wrote, and the wait for what follows from it.
 const settleMost = 10 * time.Second
 
 // RewindREST is the storage of snapshots/rewind. Creating one rewinds; it is not kept.
@@ -61,11 +66,11 @@ func (r *RewindREST) Create(ctx context.Context, name string, obj runtime.Object
 		return nil, ctx.Err()
 	}
 	start := time.Now()
-	done, err := e.rewinder.Run(ctx)
+	done, err := r.rewind(ctx, e)
 	if err != nil {
-		return nil, rewindError(name, err)
+		return nil, err
 	}
-	if err := r.settle(ctx, done); err != nil {
+	if err := within(ctx, r.snapshots.rewinds.Settle, done); err != nil {
 		return nil, err
 	}
 	made.Name, made.CreationTimestamp = name, metav1.NewTime(start)
@@ -75,10 +80,26 @@ func (r *RewindREST) Create(ctx context.Context, name string, obj runtime.Object
 	return made, nil
 }
 
-func (r *RewindREST) settle(ctx context.Context, done *admin.RewindResult) error {
+// rewind writes the difference while no write of this server passes the gate. When the gate opens, all that the server
+// decides by has the state of the snapshot.
+func (r *RewindREST) rewind(ctx context.Context, to *snapshot) (*admin.RewindResult, error) {
+	open, err := r.snapshots.rewinds.Gate.Shut(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the writes that are under way: %w", err)
+	}
+	defer open()
+	done, err := to.rewinder.Run(ctx)
+	if err != nil {
+		return nil, rewindError(to.object.Name, err)
+	}
+	return done, within(ctx, r.snapshots.rewinds.Learn, done)
+}
+
+// within calls a function that waits for the server to follow a rewind.
+func within(ctx context.Context, wait func(context.Context, map[schema.GroupResource]int64) error, done *admin.RewindResult) error {
 	ctx, cancel := context.WithTimeout(ctx, settleMost)
 	defer cancel()
-	if err := r.snapshots.rewinds.Settle(ctx, done.Latest); err != nil {
+	if err := wait(ctx, done.Latest); err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("etcd is rewound, but the server does not know it after %s: %w", settleMost, err))
 	}
 	return nil

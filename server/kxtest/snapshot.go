@@ -64,7 +64,7 @@ func (s *Server) snapshotAt(t testing.TB, revision int64) (*Snapshot, error) {
 // Rewind brings all objects back to what they were at a snapshot of this server, and returns when a list, a watch and
 // discovery have that. Objects come back with their UIDs. Watches go on, and see the difference as ordinary events.
 //
-// Clients that write meanwhile make the rewind fail if they do not stop.
+// Writes wait meanwhile, and go on afterwards: a client that still runs then writes to what is there again.
 func (s *Server) Rewind(t testing.TB, to *Snapshot) {
 	t.Helper()
 	if to.server.instance != s.instance {

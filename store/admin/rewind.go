@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// rewindLooks limits how often a rewind compares the keys: others may write meanwhile. lookPause is the pause after
-	// the first look, and grows with each.
+	// rewindLooks limits how often a rewind compares the keys: other processes may write meanwhile. lookPause is the
+	// pause after the first look, and grows with each.
 	rewindLooks = 10
 	lookPause   = 2 * time.Millisecond
 	// rewindWriters limits the concurrent writes of a rewind. etcd applies concurrent ones together.
@@ -31,7 +31,8 @@ const (
 // Rewinder brings the keys below the prefix of its decoder back to what they were at a revision of etcd.
 //
 // Purpose: to be a set of ordinary writes to everything that follows etcd, and to end in exactly the state of the
-// revision, though others may write meanwhile.
+// revision. The caller keeps the writes of its own process away (the Gate of store/etcd3); other processes may write
+// meanwhile.
 //
 //  1. Each write is a transaction for one key, which holds only if the key is at the revision that was read. One
 //     transaction for many keys would give them one resourceVersion, and a watch that ends between two of them and
@@ -70,7 +71,7 @@ type RewindResult struct {
 	Latest map[schema.GroupResource]int64
 }
 
-// BusyError is the error of a rewind that did not end because others kept writing.
+// BusyError is the error of a rewind that did not end because others kept writing to etcd, past the caller's process.
 type BusyError struct {
 	Keys []string
 	// More is the number of keys that are not in Keys.
@@ -82,8 +83,8 @@ func (e *BusyError) Error() string {
 	if e.More > 0 {
 		keys += fmt.Sprintf(" and %d more", e.More)
 	}
-	return fmt.Sprintf("others kept writing during %d looks, and these are not back yet: %s: stop their writers, and rewind again",
-		rewindLooks, keys)
+	return fmt.Sprintf("others kept writing to etcd, past this server, during %d looks, and these are not back yet: %s: "+
+		"stop their writers, and rewind again", rewindLooks, keys)
 }
 
 // Run writes the difference. After an error a part of it may be written, and another Run goes on with the rest.
@@ -95,6 +96,9 @@ func (r *Rewinder) Run(ctx context.Context) (*RewindResult, error) {
 	}
 	if r.same == nil {
 		r.same = map[string]int64{}
+	}
+	if err := r.await(ctx); err != nil {
+		return nil, err
 	}
 	for look := 1; ; look++ {
 		changes, revision, err := r.look(ctx, before)
@@ -119,6 +123,20 @@ func (r *Rewinder) Run(ctx context.Context) (*RewindResult, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// await returns when etcd has carried out all requests that it got before, also those of callers who have given up: a
+// read may overtake such a write. This request takes its place behind them because it could write. It never does, since
+// no version is below 0.
+func (r *Rewinder) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	key := r.prefix()
+	_, err := r.Live.Client.Txn(ctx).If(clientv3.Compare(clientv3.Version(key), "<", 0)).Then(clientv3.OpDelete(key)).Commit()
+	if err != nil {
+		return fmt.Errorf("wait for the writes that etcd still has to carry out: %w", noAnswer(err))
+	}
+	return nil
 }
 
 func busyError(changes []*rewrite) *BusyError {

@@ -30,9 +30,11 @@
 //  4. A watch is one goroutine. It sends events in the order of their revisions, at most one ERROR event and nothing
 //     after it, and ends when its context ends, after Stop, and after an ERROR event.
 //
-//  5. Every request to etcd goes through kv.go, every value through transform.go: each step is traced in one place.
+//  5. Every write passes the [Gate], for its transaction alone. While it is shut, the stored objects are rewound.
 //
-//  6. A list asks etcd for pages of 2 MiB, estimated from the size of earlier objects, and holds the first 2 MiB of a
+//  6. Every request to etcd goes through kv.go, every value through transform.go: each step is traced in one place.
+//
+//  7. A list asks etcd for pages of 2 MiB, estimated from the size of earlier objects, and holds the first 2 MiB of a
 //     ListEncoded. Later objects are read while the consumer takes them, at the same revision.
 //
 // # Values that can't be read

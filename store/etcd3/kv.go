@@ -2,6 +2,7 @@ package etcd3
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +15,14 @@ import (
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
+	storage "github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/etcd3/metrics"
 )
 
 // kv is etcd as this package calls it. Every request is traced and counted here and nowhere else.
 type kv struct {
 	client  *kubernetes.Client
+	gate    *Gate
 	metrics *metrics.Resource
 }
 
@@ -126,17 +129,10 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 		return result, err
 	}
 	start := time.Now()
-	switch {
-	case t.delete:
-		resp, deleteErr := k.client.Kubernetes.OptimisticDelete(ctx, t.key, t.revision,
-			kubernetes.DeleteOptions{GetOnFailure: t.getOnFailure})
-		result, err = txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, deleteErr
-	case t.other != "":
-		result, err = k.putBeside(ctx, t)
-	default:
-		resp, putErr := k.client.Kubernetes.OptimisticPut(ctx, t.key, t.value, t.revision,
-			kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
-		result, err = txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, putErr
+	result, err = k.execute(ctx, &t)
+	if errors.Is(err, storage.ErrRewound) {
+		step.Why(decidedBeforeRewind)
+		return result, err
 	}
 	k.metrics.Request(ctx, t.operation, err, start)
 	if err != nil {
@@ -151,8 +147,32 @@ func (k *kv) commit(ctx context.Context, t txn) (result txnResult, err error) {
 	return result, nil
 }
 
+var decidedBeforeRewind = trace.Because("decided-before-rewind",
+	"a rewind came between the decision and this write: nothing was written, and the decision is made again",
+	"在作出决定和这次写入之间发生了一次回退：没有写入，需要重新决定")
+
+// execute sends t to etcd, behind the gate. No step lies in between: a rewind waits for what is behind the gate, and a
+// step may be held for as long as a user likes.
+func (k *kv) execute(ctx context.Context, t *txn) (txnResult, error) {
+	if err := k.gate.pass(ctx); err != nil {
+		return txnResult{}, err
+	}
+	defer k.gate.leave()
+	if t.delete {
+		resp, err := k.client.Kubernetes.OptimisticDelete(ctx, t.key, t.revision,
+			kubernetes.DeleteOptions{GetOnFailure: t.getOnFailure})
+		return txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, err
+	}
+	if t.other != "" {
+		return k.putBeside(ctx, t)
+	}
+	resp, err := k.client.Kubernetes.OptimisticPut(ctx, t.key, t.value, t.revision,
+		kubernetes.PutOptions{LeaseID: t.lease, GetOnFailure: t.getOnFailure})
+	return txnResult{succeeded: resp.Succeeded, revision: resp.Revision, kv: resp.KV}, err
+}
+
 // putBeside executes a put that depends on another key.
-func (k *kv) putBeside(ctx context.Context, t txn) (result txnResult, err error) {
+func (k *kv) putBeside(ctx context.Context, t *txn) (result txnResult, err error) {
 	otherwise := []clientv3.Op{clientv3.OpGet(t.other, clientv3.WithKeysOnly())}
 	if t.getOnFailure {
 		otherwise = append(otherwise, clientv3.OpGet(t.key))

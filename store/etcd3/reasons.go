@@ -6,7 +6,8 @@ import "github.com/kx-apiserver/kx/core/trace"
 func Reasons() []trace.Reason {
 	return []trace.Reason{
 		changesFromAny, changesFromNow, changesFromRevision, changesFromState, createAtFreeKey, createOverExisting,
-		createWithRevision, decodeSpared, deletedUnread, eventNotSelected, keyFreeOtherSame, keyGone, keyMoved, keyTaken, keyUnchanged,
+		createWithRevision, decidedBeforeRewind, decodeSpared,
+		deletedUnread, eventNotSelected, keyFreeOtherSame, keyGone, keyMoved, keyTaken, keyUnchanged,
 		keyWasFree, leaseFirst, leaseFull, leaseShared, leaseTooLong, leaseTooShort, noConflict, nothingChanged, otherGone, otherMoved,
 		readAlike, readLatest, readNothing, readNothingAllowed, readOlder, readPages, revisionRead,
 		revisionReadTogether, storedWithOldKey, suggestionRead, suggestionRefused, suggestionSame, writeConflict,

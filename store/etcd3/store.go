@@ -51,6 +51,8 @@ type Options struct {
 	// Versioner keeps revisions in objects; nil is object.APIObjectVersioner.
 	Versioner storage.Versioner
 
+	// Gate is passed by each write, for all storages of a server; nil makes one of this store alone.
+	Gate *Gate
 	// Metrics count for all storages of a server; nil makes unregistered metrics of this store alone.
 	Metrics *metrics.Metrics
 	// Forms bound the bytes that encoders leave with objects, for all storages of a server; nil bounds this store's
@@ -122,13 +124,16 @@ func New(o Options) (*store, error) {
 	if o.Forms == nil {
 		o.Forms = object.NewForms()
 	}
+	if o.Gate == nil {
+		o.Gate = &Gate{}
+	}
 	counts := o.Metrics.For(o.GroupResource)
 	pathPrefix := path.Join("/", o.Prefix)
 	if !strings.HasSuffix(pathPrefix, "/") {
 		pathPrefix += "/"
 	}
 	s := &store{
-		kv:             &kv{client: o.Client, metrics: counts},
+		kv:             &kv{client: o.Client, gate: o.Gate, metrics: counts},
 		metrics:        counts,
 		codec:          o.Codec,
 		decoder:        o.Decoder,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -58,16 +59,49 @@ type Feed struct {
 	all       []Follower
 	resources map[string][]Follower
 	looked    atomic.Bool
+
+	// mu guards revision, up to which the followers have all changes, and more, which is closed when it rises.
+	mu       sync.Mutex
+	revision int64
+	more     chan struct{}
 }
 
 // Looked reports whether all keys have been read once.
 func (f *Feed) Looked() bool { return f.looked.Load() }
 
+// Learn returns when the followers have all changes up to a revision, at which a key of the feed was written.
+func (f *Feed) Learn(ctx context.Context, revision int64) error {
+	for {
+		f.mu.Lock()
+		reached, more := f.revision, f.more
+		f.mu.Unlock()
+		if reached >= revision {
+			return nil
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return fmt.Errorf("they have seen the changes up to revision %d, not %d: %w", reached, revision, ctx.Err())
+		}
+	}
+}
+
+// reach notes that the followers have all changes up to a revision.
+func (f *Feed) reach(revision int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if revision > f.revision {
+		f.revision = revision
+		close(f.more)
+		f.more = make(chan struct{})
+	}
+}
+
 // New creates a feed of the keys below the prefix of a decoder, which followers use to read values.
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
 	return &Feed{
 		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log,
-		resources: map[string][]Follower{},
+		resources: map[string][]Follower{}, more: make(chan struct{}),
 	}
 }
 
@@ -128,6 +162,7 @@ func (f *Feed) look(ctx context.Context) (revision int64, err error) {
 		to.End(revision)
 	}
 	f.looked.Store(true)
+	f.reach(revision)
 	return revision, nil
 }
 
@@ -163,6 +198,9 @@ func (f *Feed) changed(events []*clientv3.Event) {
 			p.Value = nil
 		}
 		f.put(string(event.Kv.Key), p)
+	}
+	if n := len(events); n > 0 {
+		f.reach(events[n-1].Kv.ModRevision)
 	}
 }
 

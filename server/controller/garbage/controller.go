@@ -75,9 +75,9 @@ func New(kit *work.Kit) *Controller {
 		writer: kit.Writer(component, "generic-garbage-collector"),
 		index:  newIndex(), unserved: map[id]bool{}, unreadable: map[string]bool{}, blind: map[task]bool{}, untold: map[id]map[id]bool{},
 	}
-	c.loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.tryBriefly)
-	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit.Metrics, kit.Log, c.trySlowTask)
-	c.telling = work.NewLoop(component+"-events", 1, kit.Metrics, kit.Log, c.try)
+	c.loop = work.NewLoop(component, mostAtOnce, kit, c.tryBriefly)
+	c.slow = work.NewLoop(component+"-slow", slowAtOnce, kit, c.trySlowTask)
+	c.telling = work.NewLoop(component+"-events", 1, kit, c.try)
 	c.index.wake = func(n *node) { c.add(task{collect, n.uid, id{}}) }
 	c.index.release = func(n *node) { c.add(task{release, n.uid, id{}}) }
 	c.index.invalid = c.invalid

@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/builtin"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // firstLookMost limits how long a server's start waits for etcd.
@@ -43,6 +44,7 @@ type Controller struct {
 	elsewhere  work.Storages
 	writer     *work.Writer
 	complete   func(context.Context) error
+	gate       *etcd3.Gate
 	log        *slog.Logger
 
 	ctx     context.Context
@@ -77,7 +79,8 @@ type namespaceStorage interface {
 // creates namespaces, and does not empty deleted ones.
 func New(kit *work.Kit, elsewhere work.Storages, complete func(context.Context) error) *Controller {
 	c := &Controller{
-		storages: kit.Storages, elsewhere: elsewhere, complete: complete, log: kit.Log, ending: map[types.UID]*endingNamespace{},
+		storages: kit.Storages, elsewhere: elsewhere, complete: complete, gate: kit.Gate, log: kit.Log,
+		ending: map[types.UID]*endingNamespace{},
 		writer: kit.Writer("namespace-controller", "namespace-controller"),
 		beside: make(chan struct{}, mostBeside), counts: kit.Metrics.Counts("namespace-controller"),
 	}
@@ -182,6 +185,7 @@ func (c *Controller) follow(revision string) {
 // look lists namespaces: it queues ending ones and creates missing ones. Those that can't be read stay as they
 // are. It returns the list's revision, or "".
 func (c *Controller) look(ctx context.Context) (revision string, err error) {
+	ctx = c.gate.Decide(ctx)
 	obj, unreadable, err := builtin.ListReadable(c.request(ctx, user, "list", ""), c.namespaces, &metainternalversion.ListOptions{})
 	if err != nil {
 		return "", err

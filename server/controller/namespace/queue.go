@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store"
 )
 
 const (
@@ -170,7 +172,8 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 	c.mu.Lock()
 	e.since = time.Now()
 	c.working--
-	if e.working, e.failure = false, ""; err != nil && term.Err() == nil {
+	fails := err != nil && !errors.Is(err, store.ErrRewound)
+	if e.working, e.failure = false, ""; fails && term.Err() == nil {
 		e.failure = err.Error()
 	}
 	c.mu.Unlock()
@@ -179,8 +182,8 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 	case done:
 		c.forget(uid)
 	default:
-		c.counts.Retry(err != nil)
-		if err != nil {
+		c.counts.Retry(fails)
+		if fails {
 			c.log.Warn("cannot empty a namespace that is being deleted: trying again", "namespace", e.name, "error", err)
 		}
 		if time.Since(began) >= quickAttempt {
@@ -191,7 +194,8 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 	}
 }
 
-// attempt makes one attempt. It recovers from a panic, which would end the process.
+// attempt makes one attempt, which is a decision: its writes fail after a rewind. It recovers from a panic, which
+// would end the process.
 func (c *Controller) attempt(term context.Context, uid types.UID, e *endingNamespace, longest time.Duration) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(term, longest)
 	defer cancel()
@@ -200,5 +204,5 @@ func (c *Controller) attempt(term context.Context, uid types.UID, e *endingNames
 			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
-	return c.empty(ctx, uid, e)
+	return c.empty(c.gate.Decide(ctx), uid, e)
 }

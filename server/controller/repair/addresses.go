@@ -79,7 +79,7 @@ func NewAddresses(kit *work.Kit) *Addresses {
 		ranges:    work.ObjectsOf[*networkingv1.ServiceCIDR](kit, writer, RangeResource),
 		known:     newIndex(), told: map[types.NamespacedName][]trouble{},
 	}
-	c.Loop = work.NewLoop(addressesName, workers, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(addressesName, workers, kit, c.try)
 	return c
 }
 

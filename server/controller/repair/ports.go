@@ -71,7 +71,7 @@ func NewPorts(kit *work.Kit) *Ports {
 		services: work.ObjectsOf[*corev1.Service](kit, writer, ServiceResource),
 		known:    newLedger(), told: map[finding]bool{},
 	}
-	c.Loop = work.NewLoop(portsName, 1, kit.Metrics, kit.Log, c.try)
+	c.Loop = work.NewLoop(portsName, 1, kit, c.try)
 	return c
 }
 

@@ -58,7 +58,7 @@ func New(kit *work.Kit) *Controller {
 		writer: kit.Writer(component, component),
 		spaces: map[string]*space{},
 	}
-	c.Loop = work.NewLoop(component, mostAtOnce, kit.Metrics, kit.Log, c.count)
+	c.Loop = work.NewLoop(component, mostAtOnce, kit, c.count)
 	return c
 }
 

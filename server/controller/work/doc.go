@@ -12,6 +12,8 @@
 //  2. A key that fails is retried, each time later, and delays no other. A panic is such a failure.
 //  3. A write is a journey. Its user is the controller, its cause is the revision that woke the controller,
 //     and its first step records the decision, unless it is quiet. Rules neither hold nor disturb it.
-//  4. Writes of kube-controller-manager's controllers pass admission ([Writer.Create], [Writer.Update],
+//  4. An attempt of a loop begins to read at one generation of the stored objects. After a rewind its writes fail, and the
+//     key is tried again, which is no failure.
+//  5. Writes of kube-controller-manager's controllers pass admission ([Writer.Create], [Writer.Update],
 //     [Writer.Delete]). Writes of the server itself ([Kit.ServerWriter]) do not.
 package work

@@ -17,6 +17,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/serviceaccount"
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // Kit holds what controllers need from the server.
@@ -26,6 +27,8 @@ type Kit struct {
 	Storage  Storage
 	// Scope returns the request scope of a written resource, for admission. Without it, writes skip admission.
 	Scope Scope
+	// Gate is passed by each write of the storages. Without one, nothing is rewound.
+	Gate *etcd3.Gate
 	// Etcd is the etcd of the storages. Decoder knows the prefix of their keys and the encryption of values.
 	Etcd    *admin.Live
 	Decoder *admin.Decoder

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 const (
@@ -37,6 +40,7 @@ type Loop[K comparable] struct {
 	name    string
 	workers int
 	do      func(ctx context.Context, key K, cause int64) error
+	gate    *etcd3.Gate
 	log     *slog.Logger
 	counts  *Counts
 	queue   workqueue.TypedRateLimitingInterface[K]
@@ -65,10 +69,10 @@ type State struct {
 
 // NewLoop creates a loop with a number of workers. It does nothing until it runs. A cause of 0 means that the
 // cause is unknown.
-func NewLoop[K comparable](name string, workers int, metrics *Metrics, log *slog.Logger,
+func NewLoop[K comparable](name string, workers int, kit *Kit,
 	do func(ctx context.Context, key K, cause int64) error) *Loop[K] {
 	return &Loop[K]{
-		name: name, workers: workers, do: do, log: log, counts: metrics.Counts(name),
+		name: name, workers: workers, do: do, gate: kit.Gate, log: kit.Log, counts: kit.Metrics.Counts(name),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[K](shortestRetry, longestRetry)),
 		waiting: map[K]queuedKey{}, failing: map[K]string{},
@@ -136,7 +140,8 @@ func (l *Loop[K]) take(key K) (cause int64) {
 	return w.cause
 }
 
-// try makes an attempt. It recovers from a panic, which would end the process.
+// try makes an attempt, which is a decision: its writes fail after a rewind. It recovers from a panic, which would
+// end the process.
 func (l *Loop[K]) try(ctx context.Context, key K, cause int64) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, longestWork)
 	defer cancel()
@@ -145,7 +150,7 @@ func (l *Loop[K]) try(ctx context.Context, key K, cause int64) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
-	return l.do(ctx, key, cause)
+	return l.do(l.gate.Decide(ctx), key, cause)
 }
 
 // done ends an attempt.
@@ -160,7 +165,8 @@ func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
 		l.last = ""
 	}
 	fails := err != nil && ctx.Err() == nil
-	if fails && !errors.Is(err, ErrLater) {
+	later := errors.Is(err, ErrLater) || errors.Is(err, store.ErrRewound)
+	if fails && !later {
 		l.last = err.Error()
 		l.failing[key] = l.last
 	}
@@ -169,10 +175,10 @@ func (l *Loop[K]) done(ctx context.Context, key K, cause int64, err error) {
 		l.queue.Forget(key)
 		return
 	}
-	l.counts.Retry(!errors.Is(err, ErrLater))
+	l.counts.Retry(!later)
 	l.wait(key, cause, time.Now())
 	l.queue.AddRateLimited(key)
-	if errors.Is(err, ErrLater) {
+	if later {
 		l.log.Debug("a controller will look again", "controller", l.name, "key", key, "error", err)
 		return
 	}

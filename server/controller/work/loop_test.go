@@ -37,7 +37,7 @@ func (l *looping) be(failure any) {
 func startLoop(t *testing.T) *looping {
 	t.Helper()
 	l := &looping{t: t, reg: prometheus.NewRegistry(), did: make(chan string, 1000)}
-	l.Loop = work.NewLoop("one", 2, work.NewMetrics(l.reg), slog.New(slog.DiscardHandler), func(ctx context.Context, key string, cause int64) error {
+	l.Loop = work.NewLoop("one", 2, &work.Kit{Metrics: work.NewMetrics(l.reg), Log: slog.New(slog.DiscardHandler)}, func(ctx context.Context, key string, cause int64) error {
 		l.mu.Lock()
 		failure := l.failure
 		l.mu.Unlock()
@@ -134,7 +134,7 @@ func TestLoopPauses(t *testing.T) { synctest.Test(t, testLoopPauses) }
 
 func testLoopPauses(t *testing.T) {
 	var attempts []time.Time
-	l := work.NewLoop("one", 1, work.NewMetrics(nil), slog.New(slog.DiscardHandler), func(context.Context, string, int64) error {
+	l := work.NewLoop("one", 1, &work.Kit{Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler)}, func(context.Context, string, int64) error {
 		attempts = append(attempts, time.Now())
 		return errors.New("no way")
 	})
@@ -191,7 +191,7 @@ func TestLoopLater(t *testing.T) {
 func TestLoopAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var attempts []time.Time
-		l := work.NewLoop("one", 1, work.NewMetrics(nil), slog.New(slog.DiscardHandler), func(_ context.Context, _ string, cause int64) error {
+		l := work.NewLoop("one", 1, &work.Kit{Metrics: work.NewMetrics(nil), Log: slog.New(slog.DiscardHandler)}, func(_ context.Context, _ string, cause int64) error {
 			if attempts = append(attempts, time.Now()); cause != 7 {
 				t.Errorf("attempt %d is because of %d", len(attempts), cause)
 			}

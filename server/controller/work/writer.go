@@ -127,6 +127,8 @@ func codeOf(err error) int {
 		return http.StatusOK
 	case errors.As(err, &status):
 		return int(status.Status().Code)
+	case errors.Is(err, store.ErrRewound):
+		return http.StatusConflict
 	}
 	return http.StatusInternalServerError
 }

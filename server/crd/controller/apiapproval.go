@@ -38,7 +38,7 @@ type approvalState struct {
 // newAPIApproval creates a controller. It receives changes once the lister runs.
 func newAPIApproval(l *lister.Lister, status statusWriter, log *slog.Logger) *apiApproval {
 	c := &apiApproval{
-		lister: l, status: status, queue: newQueue("tell of the approval of a CustomResourceDefinition", log),
+		lister: l, status: status, queue: newQueue("tell of the approval of a CustomResourceDefinition", status.Gate, log),
 		told: map[string]approvalState{},
 	}
 	l.Subscribe(func(old, now *Definition) {

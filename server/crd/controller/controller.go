@@ -11,6 +11,7 @@ import (
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/crd/lister"
 	serverdiscovery "github.com/kx-apiserver/kx/server/discovery"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // Config has what the controllers need.
@@ -27,7 +28,9 @@ type Config struct {
 	Objects CRClientGetter
 	// Discovery holds the server's discovery documents.
 	Discovery *serverdiscovery.Manager
-	Log       *slog.Logger
+	// Gate (optional) is passed by each write of the storages.
+	Gate *etcd3.Gate
+	Log  *slog.Logger
 }
 
 // Controllers has all controllers of definitions.
@@ -38,7 +41,7 @@ type Controllers struct {
 
 // New creates the controllers and subscribes them to the lister.
 func New(c Config) *Controllers {
-	status := statusWriter{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics}
+	status := statusWriter{Storage: c.Status, Journeys: c.Journeys, Metrics: c.Metrics, Gate: c.Gate}
 	return &Controllers{
 		all: []func(context.Context){
 			newNaming(c.Lister, status.forController("naming"), c.Log).Run,

@@ -61,7 +61,7 @@ type establishing struct {
 // newEstablishing creates a controller. It receives changes once the lister runs.
 func newEstablishing(l *lister.Lister, status statusWriter, log *slog.Logger) *establishing {
 	c := &establishing{
-		lister: l, status: status, queue: newQueue("establish a CustomResourceDefinition", log), contested: map[string]bool{},
+		lister: l, status: status, queue: newQueue("establish a CustomResourceDefinition", status.Gate, log), contested: map[string]bool{},
 	}
 	l.Subscribe(func(old, now *Definition) {
 		if now == nil {

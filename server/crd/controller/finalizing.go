@@ -15,6 +15,7 @@ import (
 
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/server/crd/lister"
+	storage "github.com/kx-apiserver/kx/store"
 )
 
 // ListerCollectionDeleter lists and deletes a definition's objects in the storage version, so that a deletion
@@ -91,7 +92,7 @@ func newFinalizing(l *lister.Lister, status statusWriter, objects CRClientGetter
 	const what = "delete the objects of a CustomResourceDefinition"
 	c := &finalizing{
 		lister: l, status: status, objects: objects, log: log,
-		queue: newQueue(what, log), slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{},
+		queue: newQueue(what, status.Gate, log), slots: make(chan struct{}, mostAtOnce), ending: map[types.UID]bool{},
 	}
 	l.Subscribe(func(_, now *Definition) {
 		if isEnding(now) {
@@ -142,7 +143,7 @@ func (c *finalizing) end(ctx context.Context, name string, uid types.UID) {
 		if done {
 			return
 		}
-		if err != nil && !errors.Is(err, errChanged) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, errChanged) && !errors.Is(err, storage.ErrRewound) && ctx.Err() == nil {
 			c.log.Warn("cannot delete the objects of a CustomResourceDefinition that is being deleted: trying again",
 				"definition", name, "error", err)
 		}
@@ -153,7 +154,8 @@ func (c *finalizing) end(ctx context.Context, name string, uid types.UID) {
 	}
 }
 
-// attempt makes one attempt when a slot is free. It recovers from a panic, which would end the process.
+// attempt makes one attempt when a slot is free. It is a decision: its writes fail after a rewind. It recovers from a
+// panic, which would end the process.
 func (c *finalizing) attempt(ctx context.Context, name string, uid types.UID, since time.Time) (done bool, err error) {
 	select {
 	case c.slots <- struct{}{}:
@@ -166,6 +168,7 @@ func (c *finalizing) attempt(ctx context.Context, name string, uid types.UID, si
 			done, err = false, fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
+	ctx = c.status.Gate.Decide(ctx)
 	d := c.lister.Get(name)
 	if !isEnding(d) || d.UID != uid {
 		return true, nil

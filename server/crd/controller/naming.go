@@ -70,7 +70,7 @@ type naming struct {
 // newNaming creates a controller. It receives changes once the lister runs.
 func newNaming(l *lister.Lister, status statusWriter, log *slog.Logger) *naming {
 	c := &naming{
-		lister: l, status: status, queue: newQueue("accept the names of a CustomResourceDefinition", log),
+		lister: l, status: status, queue: newQueue("accept the names of a CustomResourceDefinition", status.Gate, log),
 		written: map[string]*Definition{}, waiting: map[string]map[string]bool{},
 	}
 	l.Subscribe(func(old, now *Definition) {

@@ -42,7 +42,8 @@ type schemaState struct {
 // newNonStructural creates a controller. It receives changes once the lister runs.
 func newNonStructural(l *lister.Lister, status statusWriter, log *slog.Logger) *nonStructural {
 	c := &nonStructural{
-		lister: l, status: status, queue: newQueue("judge the schema of a CustomResourceDefinition", log), judged: map[string]schemaState{},
+		lister: l, status: status, queue: newQueue("judge the schema of a CustomResourceDefinition", status.Gate, log),
+		judged: map[string]schemaState{},
 	}
 	// Changes outside the schemas count, too: one of them may have come between a verdict and its write.
 	l.Subscribe(func(old, now *Definition) {

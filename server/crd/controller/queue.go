@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	storage "github.com/kx-apiserver/kx/store"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // nameFailures maps the failed names of a batch to their errors.
@@ -43,9 +46,11 @@ const (
 //     has changed since, and that change adds the name again. Several processes on one etcd do the same work,
 //     so this is frequent and not logged.
 //  4. A write fails if the definition has changed since it was judged.
-//  5. A write is a journey whose cause is the revision that was judged. It is never held or disturbed.
+//  5. A batch is a decision: after a rewind its writes fail, and its names are examined again, which is no failure.
+//  6. A write is a journey whose cause is the revision that was judged. It is never held or disturbed.
 type queue struct {
 	what string
+	gate *etcd3.Gate
 	log  *slog.Logger
 
 	mu       sync.Mutex
@@ -55,8 +60,8 @@ type queue struct {
 }
 
 // newQueue creates an empty queue. Log messages say "cannot <what>" about a name that fails.
-func newQueue(what string, log *slog.Logger) *queue {
-	return &queue{what: what, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
+func newQueue(what string, gate *etcd3.Gate, log *slog.Logger) *queue {
+	return &queue{what: what, gate: gate, log: log, due: map[string]time.Time{}, attempts: map[string]int{}, wake: make(chan struct{}, 1)}
 }
 
 // Add queues name for the next batch.
@@ -88,7 +93,7 @@ func (q *queue) Run(ctx context.Context, batch func(ctx context.Context, names [
 	for ctx.Err() == nil {
 		names, next := q.take(time.Now())
 		if len(names) > 0 {
-			q.done(ctx, names, call(ctx, names, batch))
+			q.done(ctx, names, call(q.gate.Decide(ctx), names, batch))
 			continue
 		}
 		timer.Reset(next)
@@ -136,7 +141,7 @@ func (q *queue) done(ctx context.Context, names []string, failures nameFailures)
 		pause := min(shortestPause<<min(q.attempts[name], doublingsMost), longestPause)
 		q.attempts[name]++
 		q.add(name, time.Now().Add(pause))
-		if !errors.Is(err, errLater) && ctx.Err() == nil {
+		if !errors.Is(err, errLater) && !errors.Is(err, storage.ErrRewound) && ctx.Err() == nil {
 			q.log.Warn("cannot "+q.what+": trying again", "definition", name, "pause", pause, "error", err)
 		}
 	}

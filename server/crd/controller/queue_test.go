@@ -53,7 +53,7 @@ func run(t *testing.T, q *queue, batch func(names []string) (f nameFailures, ove
 }
 
 func TestBatches(t *testing.T) {
-	q := newQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", nil, slog.New(slog.DiscardHandler))
 	for _, name := range []string{"b", "a", "b", "c"} {
 		q.Add(name)
 	}
@@ -73,7 +73,7 @@ func TestBatches(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	log := &messages{}
-	q := newQueue("test", slog.New(slog.NewTextHandler(log, nil)))
+	q := newQueue("test", nil, slog.New(slog.NewTextHandler(log, nil)))
 	attempts := map[string]int{}
 	for _, name := range []string{"broken", "changed", "later", "panics"} {
 		q.Add(name)
@@ -107,7 +107,7 @@ func TestFailures(t *testing.T) {
 
 // TestPanicOfABatch has a batch that panics as a whole.
 func TestPanicOfABatch(t *testing.T) {
-	q := newQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", nil, slog.New(slog.DiscardHandler))
 	q.Add("a")
 	q.Add("b")
 	n := 0
@@ -122,7 +122,7 @@ func TestPanicOfABatch(t *testing.T) {
 
 // TestOtherNames has a batch that works on more than it was given: what fails of that is tried again too.
 func TestOtherNames(t *testing.T) {
-	q := newQueue("test", slog.New(slog.DiscardHandler))
+	q := newQueue("test", nil, slog.New(slog.DiscardHandler))
 	q.Add("a")
 	run(t, q, func(names []string) (nameFailures, bool) {
 		if names[0] == "a" {

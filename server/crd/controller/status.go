@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/builtin"
 	controllers "github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store/etcd3"
 )
 
 // Definition is a CustomResourceDefinition as the lister has it.
@@ -52,6 +53,8 @@ type statusWriter struct {
 	// counts them.
 	Journeys *trace.Recorder
 	Metrics  *controllers.Metrics
+	// Gate (optional) is passed by the writes.
+	Gate *etcd3.Gate
 
 	writer *controllers.Writer
 }

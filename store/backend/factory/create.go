@@ -116,6 +116,7 @@ func newETCD3Storage(c ConfigForResource, newFunc, newListFunc func() runtime.Ob
 		Prefix:         c.Prefix,
 		ResourcePrefix: resourcePrefix,
 		GroupResource:  c.GroupResource,
+		Gate:           &t.shared.Gate,
 		Metrics:        t.shared.Metrics,
 		Forms:          t.shared.forms,
 		Leases:         c.LeaseManagerConfig,

@@ -22,6 +22,8 @@ type Pool struct {
 	Transforms *transform.Metrics
 	// Pins keep history from the compactors.
 	Pins etcd3.Pins
+	// Gate is passed by each write. A rewind shuts it.
+	Gate etcd3.Gate
 
 	forms *object.Forms
 	log   *slog.Logger
