@@ -88,7 +88,7 @@ func initFamilies(svc, old *corev1.Service) error {
 		s.IPFamilyPolicy = new(defaultPolicy(svc, old))
 	}
 	// The code below relies on valid fields.
-	if errs := validateClusterIPs(svc); len(errs) > 0 {
+	if errs := validateClusterIPs(svc, old); len(errs) > 0 {
 		return newInvalid(svc, errs)
 	}
 	errs := familiesBefore(svc, old)

@@ -173,9 +173,10 @@ var validateCases = map[string]struct {
 	}},
 	"source ranges": {func(svc *corev1.Service) {
 		balanced(svc)
-		svc.Spec.LoadBalancerSourceRanges = []string{" 10.0.0.0/8 ", "x"}
+		svc.Spec.LoadBalancerSourceRanges = []string{" 10.0.0.0/8 ", "10.1.2.3/8", "x"}
 	}, []string{
-		`spec.LoadBalancerSourceRanges[1]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
+		`spec.LoadBalancerSourceRanges[1]: Invalid value: "10.1.2.3/8": must not have bits set beyond the prefix length`,
+		`spec.LoadBalancerSourceRanges[2]: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
 	}},
 	"traffic distribution": {func(svc *corev1.Service) { svc.Spec.TrafficDistribution = new("Far") }, []string{
 		`spec.trafficDistribution: Unsupported value: "Far": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"`,
@@ -348,6 +349,46 @@ func TestTable(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, got.Rows[0].Cells); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// TestAmbiguousAddresses has addresses that programs read differently. A new service can't have them, and a stored one
+// may keep them.
+func TestAmbiguousAddresses(t *testing.T) {
+	ambiguous := func() *corev1.Service {
+		svc := valid()
+		balanced(svc)
+		svc.Spec.ClusterIP, svc.Spec.ClusterIPs = "010.96.1.1", []string{"010.96.1.1"}
+		svc.Spec.ExternalIPs = []string{"::ffff:1.2.3.4"}
+		svc.Spec.LoadBalancerSourceRanges = []string{" 10.1.2.3/8"}
+		svc.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "010.1.1.1", IPMode: new(corev1.LoadBalancerIPModeVIP)}}
+		return svc
+	}
+	annotated := valid()
+	balanced(annotated)
+	annotated.Annotations = map[string]string{corev1.AnnotationLoadBalancerSourceRangesKey: "10.0.0.0/8, 10.1.2.3/8"}
+	ctx := context.Background()
+	for _, tc := range []struct {
+		name string
+		got  field.ErrorList
+		want []string
+	}{
+		{"new", rules.Validate(ctx, ambiguous()), []string{
+			`spec.clusterIPs[0]: Invalid value: "010.96.1.1": must not have leading 0s`,
+			`spec.externalIPs[0]: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address`,
+			`spec.LoadBalancerSourceRanges[0]: Invalid value: "10.1.2.3/8": must not have bits set beyond the prefix length`,
+		}},
+		{"new annotation", rules.Validate(ctx, annotated), []string{`metadata.annotations[service.beta.kubernetes.io/` +
+			`load-balancer-source-ranges]: Invalid value: "10.1.2.3/8": must not have bits set beyond the prefix length`}},
+		{"new status", statusRules.ValidateUpdate(ctx, ambiguous(), valid()), []string{
+			`status.loadBalancer.ingress[0].ip: Invalid value: "010.1.1.1": must not have leading 0s`}},
+		{"stored", rules.ValidateUpdate(ctx, ambiguous(), ambiguous()), nil},
+		{"stored annotation", rules.ValidateUpdate(ctx, annotated, annotated), nil},
+		{"stored status", statusRules.ValidateUpdate(ctx, ambiguous(), ambiguous()), nil},
+	} {
+		if diff := cmp.Diff(tc.want, messages(tc.got)); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
 		}
 	}
 }

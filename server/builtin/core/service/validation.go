@@ -8,6 +8,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -51,7 +52,7 @@ func validate(svc, old *corev1.Service) field.ErrorList {
 		errs = append(errs, metavalidation.ValidateLabels(svc.Spec.Selector, specPath.Child("selector"))...)
 	}
 	errs = append(errs, validateAffinity(svc)...)
-	errs = append(errs, validateClusterIPs(svc)...)
+	errs = append(errs, validateClusterIPs(svc, old)...)
 	errs = append(errs, validateExternalIPs(svc, old)...)
 	switch {
 	case svc.Spec.Type == "":
@@ -60,7 +61,7 @@ func validate(svc, old *corev1.Service) field.ErrorList {
 		errs = append(errs, oneOf(svc.Spec.Type, types, specPath.Child("type"))...)
 	}
 	errs = append(errs, validateNodePorts(svc)...)
-	errs = append(errs, validateLoadBalancer(svc)...)
+	errs = append(errs, validateLoadBalancer(svc, old)...)
 	errs = append(errs, validateExternalTraffic(svc)...)
 	errs = append(errs, validateInternalTraffic(svc)...)
 	if d := svc.Spec.TrafficDistribution; d != nil {
@@ -194,14 +195,23 @@ func validateAffinity(svc *corev1.Service) field.ErrorList {
 	return errs
 }
 
+// validateAddress refuses forms that can be read as several addresses, such as 010.0.0.1. Addresses that the stored
+// service had may stay.
+func validateAddress(ip string, path *field.Path, had sets.Set[string]) field.ErrorList {
+	if had.Has(ip) {
+		return nil
+	}
+	return validation.IsValidIPForLegacyField(path, ip, true, nil)
+}
+
 func validateExternalIPs(svc, old *corev1.Service) (errs field.ErrorList) {
-	var had []string
+	var had sets.Set[string]
 	if old != nil {
-		had = old.Spec.ExternalIPs
+		had = sets.New(old.Spec.ExternalIPs...)
 	}
 	for i, ip := range svc.Spec.ExternalIPs {
 		path := specPath.Child("externalIPs").Index(i)
-		if bad := validation.IsValidIPForLegacyField(path, ip, false, had); len(bad) > 0 {
+		if bad := validateAddress(ip, path, had); len(bad) > 0 {
 			errs = append(errs, bad...)
 			continue
 		}

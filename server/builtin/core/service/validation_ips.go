@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	netutils "k8s.io/utils/net"
 )
@@ -34,7 +34,7 @@ func familyOf(ip string) corev1.IPFamily {
 }
 
 // validateClusterIPs checks clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy, by themselves and against each other.
-func validateClusterIPs(svc *corev1.Service) field.ErrorList {
+func validateClusterIPs(svc, old *corev1.Service) field.ErrorList {
 	if !needsClusterIP(svc) {
 		return nil
 	}
@@ -48,6 +48,10 @@ func validateClusterIPs(svc *corev1.Service) field.ErrorList {
 	if p := svc.Spec.IPFamilyPolicy; p != nil {
 		errs = append(errs, oneOf(*p, policies, policyPath)...)
 	}
+	var had sets.Set[string]
+	if old != nil {
+		had = sets.New(old.Spec.ClusterIPs...)
+	}
 	ips := svc.Spec.ClusterIPs
 	wrong := false
 	for i, ip := range ips {
@@ -58,7 +62,7 @@ func validateClusterIPs(svc *corev1.Service) field.ErrorList {
 			}
 			continue
 		}
-		bad := validation.IsValidIPForLegacyField(clusterIPsPath.Index(i), ip, false, nil)
+		bad := validateAddress(ip, clusterIPsPath.Index(i), had)
 		wrong = wrong || len(bad) > 0
 		errs = append(errs, bad...)
 	}

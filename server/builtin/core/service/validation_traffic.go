@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -12,8 +13,8 @@ import (
 
 const onlyLoadBalancer = "may only be used when `type` is 'LoadBalancer'"
 
-func validateLoadBalancer(svc *corev1.Service) (errs field.ErrorList) {
-	errs = validateSourceRanges(svc)
+func validateLoadBalancer(svc, old *corev1.Service) (errs field.ErrorList) {
+	errs = validateSourceRanges(svc, old)
 	allocate := svc.Spec.AllocateLoadBalancerNodePorts
 	switch {
 	case allocate != nil && !isLoadBalancer(svc):
@@ -25,14 +26,23 @@ func validateLoadBalancer(svc *corev1.Service) (errs field.ErrorList) {
 	return append(errs, validateLoadBalancerClass(svc)...)
 }
 
-func validateSourceRanges(svc *corev1.Service) (errs field.ErrorList) {
+// validateSourceRanges refuses forms that can be read as several ranges. What the stored service had may stay.
+func validateSourceRanges(svc, old *corev1.Service) (errs field.ErrorList) {
 	if len(svc.Spec.LoadBalancerSourceRanges) > 0 {
 		path := specPath.Child("LoadBalancerSourceRanges")
 		if !isLoadBalancer(svc) {
 			errs = append(errs, field.Forbidden(path, onlyLoadBalancer))
 		}
+		had := sets.Set[string]{}
+		if old != nil {
+			for _, cidr := range old.Spec.LoadBalancerSourceRanges {
+				had.Insert(strings.TrimSpace(cidr))
+			}
+		}
 		for i, cidr := range svc.Spec.LoadBalancerSourceRanges {
-			errs = append(errs, validation.IsValidCIDRForLegacyField(path.Index(i), strings.TrimSpace(cidr), false, nil)...)
+			if cidr = strings.TrimSpace(cidr); !had.Has(cidr) {
+				errs = append(errs, validation.IsValidCIDRForLegacyField(path.Index(i), cidr, true, nil)...)
+			}
 		}
 		return errs
 	}
@@ -44,11 +54,12 @@ func validateSourceRanges(svc *corev1.Service) (errs field.ErrorList) {
 	if !isLoadBalancer(svc) {
 		errs = append(errs, field.Forbidden(path, onlyLoadBalancer))
 	}
-	if value = strings.TrimSpace(value); value == "" {
+	same := old != nil && old.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey] == value
+	if value = strings.TrimSpace(value); same || value == "" {
 		return errs
 	}
 	for cidr := range strings.SplitSeq(value, ",") {
-		errs = append(errs, validation.IsValidCIDRForLegacyField(path, strings.TrimSpace(cidr), false, nil)...)
+		errs = append(errs, validation.IsValidCIDRForLegacyField(path, strings.TrimSpace(cidr), true, nil)...)
 	}
 	return errs
 }
@@ -124,15 +135,19 @@ func validateStatusUpdate(svc, old *corev1.Service) field.ErrorList {
 	if !isLoadBalancer(svc) && len(svc.Status.LoadBalancer.Ingress) > 0 {
 		return append(errs, field.Forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"))
 	}
+	had := sets.Set[string]{}
+	for _, in := range old.Status.LoadBalancer.Ingress {
+		had.Insert(in.IP)
+	}
 	for i := range svc.Status.LoadBalancer.Ingress {
-		errs = append(errs, validateIngress(&svc.Status.LoadBalancer.Ingress[i], path.Index(i))...)
+		errs = append(errs, validateIngress(&svc.Status.LoadBalancer.Ingress[i], path.Index(i), had)...)
 	}
 	return errs
 }
 
-func validateIngress(in *corev1.LoadBalancerIngress, path *field.Path) (errs field.ErrorList) {
+func validateIngress(in *corev1.LoadBalancerIngress, path *field.Path, had sets.Set[string]) (errs field.ErrorList) {
 	if in.IP != "" {
-		errs = append(errs, validation.IsValidIPForLegacyField(path.Child("ip"), in.IP, false, nil)...)
+		errs = append(errs, validateAddress(in.IP, path.Child("ip"), had)...)
 	}
 	modePath := path.Child("ipMode")
 	switch {
