@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 // Authority signs certificates. It is immutable: a renewed one is another Authority with the same key.
@@ -125,7 +127,7 @@ func (a *Authority) renew() (*Authority, error) {
 	file := a.dir.File(a.name + ".crt")
 	err = writeFile(file, next.certPEM, 0o644)
 	if err == nil {
-		err = syncDir(filepath.Dir(file))
+		err = durable.SyncDir(filepath.Dir(file))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the authority's certificate: %w", err)

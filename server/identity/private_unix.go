@@ -3,7 +3,6 @@
 package identity
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,15 +14,6 @@ import (
 const noFollow = unix.O_NOFOLLOW
 
 func permissions(info fs.FileInfo) fs.FileMode { return info.Mode().Perm() }
-
-// syncDir makes changes to the names in a directory survive a crash of the machine.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
 
 // links returns the number of a file's hard links.
 func links(info fs.FileInfo) uint64 {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	"k8s.io/client-go/util/keyutil"
+
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 // tokenKeyName is the file of the key that signs tokens of service accounts. It has the same name in clusters of
@@ -54,7 +56,7 @@ func makeTokenKey(file string) (crypto.Signer, error) {
 		err = writeFile(file, keyPEM, 0o600)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(file))
+		err = durable.SyncDir(filepath.Dir(file))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the key that signs tokens of service accounts: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 const (
@@ -272,6 +275,43 @@ func TestSnapshotBeside(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(filepath.Dir(snapshot)); len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestSnapshotAfterKilled saves a snapshot where a save to the same file was killed, beside one that still goes on and
+// one to another file.
+func TestSnapshotAfterKilled(t *testing.T) {
+	e := sharedEtcd(t)
+	dir := t.TempDir()
+	write := func(name string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	dead, other := write(".s.db.123.part"), write(".s.db.old.123.part")
+	running, err := durable.NewPart(filepath.Join(dir, "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Discard()
+	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the part of a killed save: %v", err)
+	}
+	write(".s.db.124.part")
+	if _, err := e.live.SaveSnapshot(context.Background(), filepath.Join(dir, "s.db"), nil); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		names = append(names, filepath.Join(dir, entry.Name()))
+	}
+	want := []string{running.Name(), other, filepath.Join(dir, "s.db")}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(names, want) {
+		t.Errorf("%v, %v, want %v", names, err, want)
 	}
 }
 

@@ -78,7 +78,13 @@ func Salvage(ctx context.Context, o SalvageOptions) (out *SalvageResult, err err
 	if err := os.MkdirAll(member, 0o700); err != nil {
 		return nil, err
 	}
-	return s.out, os.Rename(datadir.DatabasePath(part), filepath.Join(member, "db"))
+	if err := os.Rename(datadir.DatabasePath(part), filepath.Join(member, "db")); err != nil {
+		return nil, err
+	}
+	if err := syncMade(o.Dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(filepath.Join(o.Dir, "member")))
+	}
+	return s.out, nil
 }
 
 func (o SalvageOptions) check() (from string, err error) {

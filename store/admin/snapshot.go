@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kx-apiserver/kx/store/datadir"
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 // A snapshot from etcd ends with the SHA-256 of all bytes before it. A database file consists of whole pages.
@@ -47,26 +48,27 @@ func (l *Live) SaveSnapshot(ctx context.Context, file string, progress func(byte
 		return nil, fmt.Errorf("%s: snapshot: %w", l.Name(), err)
 	}
 	defer resp.Snapshot.Close()
-	// A name of its own: another save to the same file, or whoever made a file of a known name, could write to it too.
-	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.part") // mode 0600
+	part, err := durable.NewPart(file)
 	if err != nil {
 		return nil, err
 	}
-	part := f.Name()
-	_, err = io.Copy(f, &countingReader{resp.Snapshot, progress})
-	err = errors.Join(err, f.Sync(), f.Close())
+	defer part.Discard() // leaves the file alone once it is complete
+	_, err = io.Copy(part, &countingReader{resp.Snapshot, progress})
+	err = errors.Join(err, part.Sync(), part.Close())
 	var sum []byte
 	if err == nil {
-		sum, err = checkSum(part)
+		sum, err = checkSum(part.Name())
 	}
 	if err == nil && sum == nil {
 		err = errors.New("it came without its sum: it is not complete")
 	}
 	if err == nil {
-		err = os.Rename(part, file)
+		err = os.Rename(part.Name(), file)
+	}
+	if err == nil {
+		err = durable.SyncDir(filepath.Dir(file))
 	}
 	if err != nil {
-		_ = os.Remove(part)
 		return nil, fmt.Errorf("%s: snapshot to %s: %w", l.Name(), file, err)
 	}
 	return SnapshotStatus(ctx, file)
@@ -278,7 +280,20 @@ func RestoreDatabase(
 	if err := makeNew(part, out.Revision, o.History); err != nil {
 		return nil, err
 	}
-	return out, os.Rename(part, database)
+	if err := os.Rename(part, database); err != nil {
+		return nil, err
+	}
+	return out, syncMade(o.Dir)
+}
+
+// syncMade makes a new database survive a crash of the machine: its name, and those of the directories above it up to
+// that of dir.
+func syncMade(dir string) error {
+	var errs []error
+	for _, path := range []string{filepath.Join(dir, "member", "snap"), filepath.Join(dir, "member"), dir, filepath.Dir(dir)} {
+		errs = append(errs, durable.SyncDir(path))
+	}
+	return errors.Join(errs...)
 }
 
 // notEmpty refuses a directory that holds something, and says if an etcd runs there.

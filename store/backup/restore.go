@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/kx-apiserver/kx/store/admin"
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 // RestoreOptions say where an archive is restored.
@@ -86,7 +87,7 @@ func publish(from, to string) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		return syncDir(path)
+		return durable.SyncDir(path)
 	})
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func publish(from, to string) error {
 		}
 		moved = append(moved, path)
 	}
-	return syncDir(to)
+	return durable.SyncDir(to)
 }
 
 // CheckEmpty refuses a directory with entries other than the ignored ones.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kx-apiserver/kx/store/admin"
 	"github.com/kx-apiserver/kx/store/datadir"
+	"github.com/kx-apiserver/kx/store/datadir/durable"
 )
 
 // Part is a small file of an archive.
@@ -42,37 +43,33 @@ type Summary struct {
 	Size     int64    `json:"size"`
 }
 
-// temporary begins and ends the name of a file that is not an archive yet.
-const temporary = ".part"
-
 // File writes an archive that only its owner can read. It has another name in the same directory until it is complete,
 // was read back and is on the disk. A file that has the name already is not replaced.
 func (s *Save) File(ctx context.Context, file string) (_ *Summary, err error) {
 	if _, err := os.Lstat(file); err == nil {
 		return nil, isThere(file)
 	}
-	dir, base := filepath.Split(file)
-	f, err := os.CreateTemp(filepath.Clean(dir), "."+base+".*"+temporary) // mode 0600
+	part, err := durable.NewPart(file)
 	if err != nil {
 		return nil, fmt.Errorf("save to %s: %w", file, err)
 	}
-	defer os.Remove(f.Name()) // does nothing once it is an archive
-	saved, err := s.fill(ctx, f)
-	if err = errors.Join(err, f.Close()); err != nil {
+	defer part.Discard() // leaves the archive alone
+	saved, err := s.fill(ctx, part.File)
+	if err = errors.Join(err, part.Close()); err != nil {
 		return nil, fmt.Errorf("save to %s: %w", file, err)
 	}
 	// A link fails where a rename would replace a file that was created meanwhile. Some file systems have none.
-	err = os.Link(f.Name(), file)
+	err = os.Link(part.Name(), file)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, isThere(file)
 	} else if err != nil {
-		err = os.Rename(f.Name(), file)
+		err = os.Rename(part.Name(), file)
 	}
 	if err != nil {
 		return nil, err
 	}
 	saved.File = file
-	return saved, syncDir(filepath.Clean(dir))
+	return saved, durable.SyncDir(filepath.Dir(file))
 }
 
 func isThere(file string) error {
