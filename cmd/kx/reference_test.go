@@ -169,17 +169,27 @@ func trimLines(text string) string {
 
 // manPage is the page of a command, with those below it.
 func manPage(top *cobra.Command) string {
-	var b strings.Builder
+	var b strings.Builder // names of flags and fields are not hyphenated
 	name := strings.ReplaceAll(top.CommandPath(), " ", "-")
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"kx\" \"kx commands\"\n", roff(strings.ToUpper(name)))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"kx\" \"kx commands\"\n.nh\n.ad l\n", roff(strings.ToUpper(name)))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(top.Short))
 	section := func(title, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, ".SH %s\n.nf\n%s\n.fi\n", title, roff(text))
 		}
 	}
+	prose := func(title, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, ".SH %s\n%s", title, paragraphs(text))
+		}
+	}
+	options := func(title string, flags *pflag.FlagSet) {
+		if text := flagItems(flags); text != "" {
+			fmt.Fprintf(&b, ".SH %s\n%s", title, text)
+		}
+	}
 	if !top.HasParent() {
-		section("DESCRIPTION", help(top.Long))
+		prose("DESCRIPTION", help(top.Long))
 		section("EXAMPLES", outdent(top.Example))
 		b.WriteString(".SH COMMANDS\n")
 		for _, sub := range top.Commands() {
@@ -196,12 +206,65 @@ func manPage(top *cobra.Command) string {
 			section(roff(strings.TrimSuffix(prefix, ": ")), cmd.Short)
 		}
 		section(prefix+"SYNOPSIS", cmd.UseLine())
-		section(prefix+"DESCRIPTION", help(cmd.Long))
-		section(prefix+"OPTIONS", usages(ownFlags(cmd)))
+		prose(prefix+"DESCRIPTION", help(cmd.Long))
+		options(prefix+"OPTIONS", ownFlags(cmd))
 		section(prefix+"EXAMPLES", outdent(cmd.Example))
 	})
-	section("OPTIONS OF ALL COMMANDS THAT USE A SERVER", usages(kubectl.ConnectionFlags(top)))
+	options("OPTIONS OF ALL COMMANDS THAT USE A SERVER", kubectl.ConnectionFlags(top))
 	b.WriteString(".SH SEE ALSO\n.BR kx (1)\n")
+	return b.String()
+}
+
+// paragraphs is a help text that fits any width. Lines that were broken for their length alone are joined. All others
+// stay as they are: tables, lists and examples.
+func paragraphs(text string) string {
+	var b strings.Builder
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		lines := strings.Split(strings.Trim(paragraph, "\n"), "\n")
+		if len(lines) == 1 {
+			lines[0] = strings.TrimSpace(lines[0])
+		}
+		asIs := false
+		for n, line := range lines {
+			asIs = asIs || strings.HasPrefix(line, " ") || n < len(lines)-1 && len(line) < 90
+		}
+		body := roff(strings.Join(lines, "\n"))
+		if asIs {
+			body = ".nf\n" + body + "\n.fi"
+		}
+		b.WriteString(body + "\n")
+	}
+	return b.String()
+}
+
+// flagItems are flags as the items of a list, each with its text below it.
+func flagItems(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		one := pflag.NewFlagSet("", pflag.ContinueOnError)
+		one.AddFlag(f)
+		names, text, _ := strings.Cut(strings.TrimSpace(one.FlagUsages()), "   ")
+		if names == "" {
+			return // the flag is hidden
+		}
+		var tag []string
+		for _, word := range strings.Fields(names) {
+			word, comma := strings.CutSuffix(word, ",")
+			font := "I"
+			if strings.HasPrefix(word, "-") {
+				font = "B"
+			}
+			tag = append(tag, `\f`+font+roff(word)+`\fR`+map[bool]string{true: ","}[comma])
+		}
+		lines := strings.Split(text, "\n")
+		for i := range lines {
+			lines[i] = roff(strings.TrimSpace(lines[i]))
+		}
+		fmt.Fprintf(&b, ".TP\n%s\n%s\n", strings.Join(tag, " "), strings.Join(lines, "\n.br\n"))
+	})
 	return b.String()
 }
 
