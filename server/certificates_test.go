@@ -1,11 +1,14 @@
 package server_test
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +17,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/kx-apiserver/kx/server/identity"
+	"github.com/kx-apiserver/kx/server/options"
 )
 
 // TestExpiredAuthority starts a server over a directory whose authority has expired, and over one that is not valid yet.
@@ -72,5 +79,78 @@ func TestNamelessCertificate(t *testing.T) {
 	defer client.CloseIdleConnections()
 	if res, data := ask(t, client, "GET", r.URL+"/api/v1/namespaces", nil); res.StatusCode != 403 || !strings.Contains(string(data), "system:anonymous") {
 		t.Errorf("%s %s", res.Status, data)
+	}
+}
+
+// TestGivenFilesReload replaces the serving certificate and the authority of clients while the server runs, by files of
+// no use too.
+func TestGivenFilesReload(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	caFile, certFile, keyFile := filepath.Join(dir, "ca.crt"), filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
+	issue := func() (*identity.Authority, []byte) {
+		home, err := identity.OpenDataDir(t.TempDir())
+		must(t, err)
+		defer home.Close()
+		authority, err := identity.LoadAuthority(home)
+		must(t, err)
+		serving, err := authority.ServingCert(nil)
+		must(t, err)
+		key, err := x509.MarshalPKCS8PrivateKey(serving.PrivateKey)
+		must(t, err)
+		must(t, os.WriteFile(caFile, authority.CertPEM(), 0o600))
+		must(t, os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: serving.Certificate[0]}), 0o600))
+		must(t, os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}), 0o600))
+		return authority, serving.Certificate[0]
+	}
+	before, _ := issue()
+	log := &syncBuffer{}
+	r, stop, err := launchLogging(slog.New(slog.NewTextHandler(log, nil)), nil, func(o *options.Options) {
+		o.Access.ClientCAFile, o.Serving.TLSCertFile, o.Serving.TLSPrivateKeyFile = caFile, certFile, keyFile
+	})
+	must(t, err)
+	defer func() { must(t, stop()) }()
+	// ask connects anew: it says whether the user of an authority comes in, whether the server names that authority to
+	// clients, and which certificate it has.
+	ask := func(authority *identity.Authority) (in, named bool, shown []byte) {
+		certPEM, keyPEM, err := authority.ClientCert("boss", "system:masters")
+		must(t, err)
+		pair, err := tls.X509KeyPair(certPEM, keyPEM)
+		must(t, err)
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{
+			InsecureSkipVerify: true,
+			GetClientCertificate: func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+				named = info.SupportsCertificate(&pair) == nil
+				return &pair, nil
+			},
+		}}}
+		res, err := client.Get(r.URL + "/api/v1/namespaces")
+		must(t, err)
+		must(t, res.Body.Close())
+		return res.StatusCode == http.StatusOK, named, res.TLS.PeerCertificates[0].Raw
+	}
+	if in, named, _ := ask(before); !in || !named {
+		t.Fatalf("at the start: in %v, named %v", in, named)
+	}
+	for _, file := range []string{caFile, certFile} {
+		must(t, os.WriteFile(file, []byte("no certificate"), 0o600))
+	}
+	const stays = "stay as they were"
+	until(t, "the log names both files", func() bool { return strings.Count(log.String(), stays) == 2 })
+	if in, named, _ := ask(before); !in || !named {
+		t.Errorf("after files of no use: in %v, named %v", in, named)
+	}
+	after, cert := issue()
+	until(t, "the server has the new files", func() bool {
+		in, named, shown := ask(after)
+		return in && named && bytes.Equal(shown, cert)
+	})
+	if in, _, _ := ask(before); in {
+		t.Error("the old authority is still believed")
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
+	must(t, err)
+	if want := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}); !bytes.Equal(config.CAData, want) {
+		t.Error("the kubeconfig has another serving certificate")
 	}
 }

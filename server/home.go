@@ -134,7 +134,7 @@ func (s *Server) announce(context.Context) error {
 	if err := s.home.tls.WriteKubeconfig(s.Kubeconfig, s.URL); err != nil {
 		return err
 	}
-	s.run(s.home.tls.Keep, s.backups.Run)
+	s.run(s.home.tls.Keep, s.home.tls.Reload, s.backups.Run)
 	return s.home.dir.SetOwner(s.URL)
 }
 

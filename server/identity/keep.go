@@ -58,9 +58,7 @@ func (t *TLS) renew() {
 			t.authority, renewed = next, true
 			t.believe(next)
 			if t.ownServing {
-				t.serverCA = next.CertPEM()
-				close(t.renewedCA)
-				t.renewedCA = make(chan struct{})
+				t.replaceServerCA(next.CertPEM())
 			}
 		}
 		t.tellRenewal("authority", t.authority.cert, err)
@@ -69,15 +67,21 @@ func (t *TLS) renew() {
 		err := t.serveOwn(t.authority)
 		t.tellRenewal("serving", t.serving.Load().Leaf, err)
 	}
-	if cert := t.kubeconfig.cert; cert != nil && (renewed || ends(cert, t.now(), renewBefore)) {
-		if err := t.writeKubeconfig(); err != nil {
-			t.kubeconfig.cert = cert
-			t.tellRenewal("administrator", cert, err)
-		} else {
-			t.tellRenewal("administrator", t.kubeconfig.cert, nil)
-		}
+	if cert := t.kubeconfig.cert; cert != nil && (renewed || t.kubeconfig.stale || ends(cert, t.now(), renewBefore)) {
+		t.renewKubeconfig()
 	}
 	t.measure()
+}
+
+// renewKubeconfig writes the kubeconfig again, or leaves that to the next renew. The caller holds t.mu.
+func (t *TLS) renewKubeconfig() {
+	k := &t.kubeconfig
+	cert := k.cert
+	err := t.writeKubeconfig()
+	if k.stale = err != nil; k.stale {
+		k.cert = cert
+	}
+	t.tellRenewal("administrator", k.cert, err)
 }
 
 func (t *TLS) tellRenewal(what string, cert *x509.Certificate, err error) {
@@ -104,6 +108,11 @@ func (t *TLS) measure() {
 type fileCertificate struct {
 	flag, file string
 	cert       *x509.Certificate
+}
+
+// isReloaded reports whether Reload reads the file again when it changes.
+func (c fileCertificate) isReloaded() bool {
+	return c.flag == "tls-cert-file" || c.flag == "client-ca-file"
 }
 
 // certificates returns the certificate of each file whose end makes the file useless: in a chain the first one to end,
@@ -158,15 +167,22 @@ func (t *TLS) warn() {
 		return
 	}
 	t.warned = now
-	for _, g := range t.given {
+	t.mu.Lock()
+	given := t.given
+	t.mu.Unlock()
+	for _, g := range given {
+		advice := "give another and start again"
+		if g.isReloaded() {
+			advice = "replace it in its file"
+		}
 		text := ""
 		switch {
 		case now.Before(g.cert.NotBefore):
-			text = "a certificate is not valid yet: set the clock, or give another and start again"
+			text = "a certificate is not valid yet: set the clock, or " + advice
 		case now.After(g.cert.NotAfter):
-			text = "a certificate has expired: give another and start again"
+			text = "a certificate has expired: " + advice
 		case ends(g.cert, now, renewBefore):
-			text = "a certificate expires soon: give another and start again"
+			text = "a certificate expires soon: " + advice
 		default:
 			continue
 		}

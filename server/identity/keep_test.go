@@ -219,11 +219,11 @@ func TestWarn(t *testing.T) {
 	}{
 		{0, ""},
 		{334 * day, ""},
-		{337 * day, "a certificate expires soon: give another and start again"},
+		{337 * day, "a certificate expires soon: replace it in its file"},
 		{337*day + 23*time.Hour, ""},
 		{338*day + time.Hour, "a certificate expires soon"},
-		{366 * day, "a certificate has expired: give another and start again"},
-		{-2 * day, "a certificate is not valid yet: set the clock, or give another"},
+		{366 * day, "a certificate has expired: replace it in its file"},
+		{-2 * day, "a certificate is not valid yet: set the clock, or replace it in its file"},
 	} {
 		k.log.Reset()
 		k.clock.time = begin.Add(step.after)

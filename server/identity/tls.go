@@ -5,13 +5,13 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kx-apiserver/kx/server/metrics"
+	"github.com/kx-apiserver/kx/server/reload"
 )
 
 // Files names files with keys and certificates that kx did not make. Each name may be empty.
@@ -25,18 +25,24 @@ type Files struct {
 }
 
 // TLS holds a server's serving certificate and the authorities that it accepts. Keep renews the certificates that the
-// directory's authority signed.
+// directory's authority signed, and Reload takes over what changes in given files.
 type TLS struct {
 	Config *tls.Config
 	// Metrics (optional) record the ends of certificates.
 	Metrics *metrics.Metrics
 
 	requestHeaderCAs *x509.CertPool
+	// requestHeaderCA is the PEM of requestHeaderCAs.
+	requestHeaderCA []byte
 
-	log     *slog.Logger
-	now     func() time.Time
-	hosts   []string
-	given   []fileCertificate
+	log   *slog.Logger
+	now   func() time.Time
+	hosts []string
+	files Files
+	// keepers have an entry for each file that Reload reads.
+	keepers []*reload.Keeper
+	// changed replaces Config for new connections once a file has changed.
+	changed atomic.Pointer[tls.Config]
 	serving atomic.Pointer[tls.Certificate]
 	// ownServing is true if the directory's authority signed the serving certificate.
 	ownServing bool
@@ -45,6 +51,7 @@ type TLS struct {
 	// mu guards the fields below it.
 	mu        sync.Mutex
 	authority *Authority
+	given     []fileCertificate
 	serverCA  []byte
 	// renewedCA closes when serverCA changes, and is replaced then.
 	renewedCA chan struct{}
@@ -53,6 +60,8 @@ type TLS struct {
 	kubeconfig struct {
 		file, server string
 		cert         *x509.Certificate
+		// stale is true if the file could not be written after a change.
+		stale bool
 	}
 	warned time.Time
 }
@@ -60,46 +69,36 @@ type TLS struct {
 // NewTLS makes the server's TLS configuration from files, and from the directory's own authority in place of missing
 // files. The directory's authority is always accepted, since it signed the administrator's certificate.
 func NewTLS(a *Authority, files Files, hosts []string, log *slog.Logger) (*TLS, error) {
-	t := &TLS{log: log, now: a.now, hosts: hosts, authority: a, serverCA: a.CertPEM(), renewedCA: make(chan struct{})}
+	t := &TLS{log: log, now: a.now, hosts: hosts, files: files, authority: a, serverCA: a.CertPEM(), renewedCA: make(chan struct{})}
+	t.believe(a)
 	if files.ClientCA != "" {
-		data, err := os.ReadFile(files.ClientCA)
-		if err != nil {
+		if err := t.load("the authorities of client certificates", reload.OneFile(files.ClientCA), t.takeClientCA); err != nil {
 			return nil, fmt.Errorf("read --client-ca-file: %w", err)
 		}
-		if !x509.NewCertPool().AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("read --client-ca-file: %s holds no certificate in PEM", files.ClientCA)
-		}
-		t.clientCA = data
 	}
-	hint := x509.NewCertPool()
 	if files.RequestHeaderCA != "" {
-		data, err := os.ReadFile(files.RequestHeaderCA)
-		if err != nil {
-			return nil, fmt.Errorf("read --requestheader-client-ca-file: %w", err)
+		if err := t.readRequestHeaderCA(files.RequestHeaderCA); err != nil {
+			return nil, err
 		}
-		t.requestHeaderCAs = x509.NewCertPool()
-		if !t.requestHeaderCAs.AppendCertsFromPEM(data) {
-			return nil, fmt.Errorf("read --requestheader-client-ca-file: %s holds no certificate in PEM", files.RequestHeaderCA)
-		}
-		hint.AppendCertsFromPEM(data)
 	}
 	if a.renewed {
 		t.tellRenewal("authority", a.cert, nil)
 	}
-	t.believe(a)
 	if err := t.serve(a, files); err != nil {
 		return nil, err
 	}
 	t.given = files.certificates(a)
-	hint.AppendCertsFromPEM(t.ClientCAsPEM())
 	t.Config = &tls.Config{
 		GetCertificate: t.certificate,
 		// The authenticator verifies certificates, so that a bad one is a 401 and not a broken connection.
 		ClientAuth: tls.RequestClientCert,
 		// Clients send a certificate only if one of these has signed it.
-		ClientCAs:  hint,
+		ClientCAs:  t.hint(),
 		MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"h2", "http/1.1"},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return t.changed.Load(), nil
+		},
 	}
 	return t, nil
 }
@@ -146,14 +145,11 @@ func (t *TLS) serve(a *Authority, files Files) error {
 		t.ownServing = true
 		return t.serveOwn(a)
 	}
-	cert, err := tls.LoadX509KeyPair(files.TLSCert, files.TLSKey)
-	if err != nil {
+	source := reload.Pair(files.TLSCert, files.TLSKey)
+	if err := t.load("the serving certificate and its key", source, t.takeServing); err != nil {
 		return fmt.Errorf("read --tls-cert-file and --tls-private-key-file (both are needed): %w", err)
 	}
-	t.serving.Store(&cert)
-	// A given certificate may be its own authority or include its chain, so kubeconfigs trust the whole file.
-	t.serverCA, err = os.ReadFile(files.TLSCert)
-	return err
+	return nil
 }
 
 func (t *TLS) serveOwn(a *Authority) error {

@@ -1,6 +1,6 @@
 // Package reload applies configuration files again when they change.
 //
-// In comes a file or a directory, and a function that applies its content. Out go a loop that checks it every
+// In comes a file, a pair or a directory, and a function that applies its content. Out go a loop that checks it every
 // two seconds, the reason if the content could not be applied (for /readyz), and metrics under Kubernetes'
 // names.
 //

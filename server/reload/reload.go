@@ -32,8 +32,8 @@ type Config struct {
 	// configuration.
 	Take func(ctx context.Context, files []File, hash string) error
 
-	// Metrics is the prefix of the metrics' names, such as "apiserver_authorization_config_controller", and
-	// Flag the name of the files in their help. Process and Labels distinguish this process in them.
+	// Metrics is the prefix of the metrics' names, such as "apiserver_authorization_config_controller"; empty for
+	// none. Flag is the name of the files in their help. Process and Labels distinguish this process in them.
 	Metrics, Flag, Process string
 	Labels                 prometheus.Labels
 
@@ -142,7 +142,11 @@ type counts struct {
 	reloadedAt, info *prometheus.GaugeVec
 }
 
+// newCounts returns nil for a configuration without metrics.
 func newCounts(c *Config) *counts {
+	if c.Metrics == "" {
+		return nil
+	}
 	labels := prometheus.Labels{"apiserver_id_hash": fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(c.Process)))}
 	maps.Copy(labels, c.Labels)
 	f := promauto.With(c.Registry)
@@ -163,12 +167,18 @@ func newCounts(c *Config) *counts {
 }
 
 func (c *counts) count(status string) {
+	if c == nil {
+		return
+	}
 	c.reloads.WithLabelValues(status).Inc()
 	c.reloadedAt.WithLabelValues(status).SetToCurrentTime()
 }
 
 // setCurrent records the hash of the configuration in use.
 func (c *counts) setCurrent(hash string) {
+	if c == nil {
+		return
+	}
 	c.info.Reset()
 	c.info.WithLabelValues(hash).Set(1)
 }

@@ -16,16 +16,21 @@ type File struct {
 	Data []byte
 }
 
-// Source is a file, or the files of a directory.
+// Source is a file, a pair of files, or the files of a directory.
 type Source struct {
 	// Path is the path of the file or the directory.
 	Path string
 
 	directory bool
+	// other is the second file of a pair.
+	other string
 }
 
 // OneFile returns the source for the file at path.
 func OneFile(path string) Source { return Source{Path: path} }
+
+// Pair returns the source for two files that belong together, such as a certificate and its key. The first names it.
+func Pair(path, other string) Source { return Source{Path: path, other: other} }
 
 // Directory returns the source for the YAML and JSON files in the directory at path, by their names.
 // Subdirectories do not count.
@@ -45,6 +50,9 @@ const mostBytes = 32 << 20
 
 // Read returns the files, sorted by name, and their hash. For one file it equals the result of sha256sum.
 func (s Source) Read() (files []File, hash string, err error) {
+	if s.other != "" {
+		return s.readPair()
+	}
 	if !s.directory {
 		data, err := os.ReadFile(s.Path)
 		if err != nil {
@@ -74,6 +82,20 @@ func (s Source) Read() (files []File, hash string, err error) {
 		files = append(files, f)
 	}
 	return files, fmt.Sprintf("sha256:%x", all.Sum(nil)), nil
+}
+
+func (s Source) readPair() (files []File, hash string, err error) {
+	both := sha256.New()
+	for _, path := range []string{s.Path, s.other} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, "", err
+		}
+		fmt.Fprintf(both, "%d ", len(data)) // moving bytes from one file to the other is a change
+		both.Write(data)
+		files = append(files, File{path, data})
+	}
+	return files, fmt.Sprintf("sha256:%x", both.Sum(nil)), nil
 }
 
 // readAtMost reads at most one byte more than the limit, which shows that a file is longer.
