@@ -55,7 +55,11 @@ func TestChinese(t *testing.T) {
 	for _, text := range slices.Sorted(maps.Keys(used.texts)) {
 		if !known[text] && translatable(text) {
 			missing++
-			t.Errorf("core/lang/zh lacks, of %v:\n%s", slices.Sorted(maps.Keys(used.texts[text])), text)
+			file := "the file of its screen in core/lang/zh/tui" // commands and panes come without their folder
+			if rooms := slices.Sorted(maps.Keys(used.texts[text])); len(rooms) > 0 {
+				file = "core/lang/zh/" + rooms[0] + ".txt, or that of a room above,"
+			}
+			t.Errorf("%s needs this line, and below it four spaces and the Chinese:\n%s", file, text)
 		}
 	}
 	if missing > 0 {

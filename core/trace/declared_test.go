@@ -335,7 +335,8 @@ func (s source) checkWhy(call *ast.CallExpr, reason declaration) string {
 	}
 	texts := strings.Count(reason.english, ":word}") + strings.Count(reason.english, ":quote}")
 	if want := strings.Count(reason.english, "{") - texts; numbers != want || text != (texts == 1) {
-		return s.complain(call.Pos(), "%s is given %d numbers, and a text: %v; its sentence is %q", reason.variable, numbers, text, reason.english)
+		return s.complain(call.Pos(), "%s is given %d numbers, and a text: %v; its sentence is %q. Why takes numbers; WhyText takes a text first",
+			reason.variable, numbers, text, reason.english)
 	}
 	return ""
 }
