@@ -82,7 +82,8 @@ func (c *resettable) Write(p []byte) (int, error) {
 	for f := range c.out.read(p) {
 		switch {
 		case f.kind == http2.FrameGoAway:
-			// The library gives up first where so many handlers wait that the limit of resets per second is not exceeded.
+			// The library gives up first where so many handlers wait that the limit of resets per second is not
+			// exceeded.
 			if f.code == http2.ErrCodeEnhanceYourCalm {
 				c.cutOff()
 			}
