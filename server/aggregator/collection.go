@@ -28,6 +28,8 @@ import (
 const (
 	// pageMost is the number of objects in a page of a list, and pagesMost the most pages.
 	pageMost, pagesMost = 500, 10_000
+	// listMost limits the bytes of all pages of a list, which is held in memory.
+	listMost = 128 << 20
 	// failureMost limits the bytes that are read of a failure, and wordsMost those that are shown if it is no Status.
 	failureMost, wordsMost = 64 << 10, 2 << 10
 	// ofMetadata requests lists of metadata, which is enough to empty a namespace. A server that does not support such
@@ -103,11 +105,15 @@ func (c *collection) ConvertToTable(ctx context.Context, obj, options runtime.Ob
 // List returns the metadata of the objects in the namespace of ctx.
 func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
 	all := &metav1.PartialObjectMetadataList{}
+	left := listMost
 	for range pagesMost {
-		query := url.Values{"limit": {fmt.Sprint(pageMost)}, "continue": {all.Continue}}
-		var page metav1.PartialObjectMetadataList
-		if err := c.ask(ctx, http.MethodGet, c.path(request.NamespaceValue(ctx))+"?"+query.Encode(), nil, &page); err != nil {
+		page, err := c.page(ctx, all.Continue)
+		if err != nil {
 			return nil, err
+		}
+		if left -= page.bytes; left < 0 {
+			return nil, fmt.Errorf("list %s: the service %s answers more than %d bytes, which is the most that is read: delete some "+
+				"of its objects by name", c.resource, c.remote.service(), listMost)
 		}
 		all.Items = append(all.Items, page.Items...)
 		if all.ListMeta = page.ListMeta; page.Continue == "" {
@@ -117,21 +123,37 @@ func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOption
 	return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
 }
 
-// DeleteCollection deletes the objects in the namespace of ctx, and returns their metadata. The other server runs its
-// own admission.
+// listPage is a page of a list with its size.
+type listPage struct {
+	metav1.PartialObjectMetadataList
+	bytes int
+}
+
+// UnmarshalJSON measures the page, which nothing else sees in bytes.
+func (p *listPage) UnmarshalJSON(data []byte) error {
+	p.bytes = len(data)
+	return json.Unmarshal(data, &p.PartialObjectMetadataList)
+}
+
+// page reads the page of a list at a continue token; an empty one is that of the first page.
+func (c *collection) page(ctx context.Context, token string) (*listPage, error) {
+	query := url.Values{"limit": {fmt.Sprint(pageMost)}, "continue": {token}}
+	page := &listPage{}
+	return page, c.ask(ctx, http.MethodGet, c.path(request.NamespaceValue(ctx))+"?"+query.Encode(), nil, page)
+}
+
+// DeleteCollection deletes the objects in the namespace of ctx. It returns the metadata of all, or of some if the other
+// server deletes them by one request. The other server runs its own admission.
 func (c *collection) DeleteCollection(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	list *metainternalversion.ListOptions) (runtime.Object, error) {
+	if c.whole {
+		return c.deleteWhole(ctx, validate, options)
+	}
 	found, err := c.List(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	items := found.(*metav1.PartialObjectMetadataList).Items
-	if c.whole && len(items) > 0 {
-		if err := validate(ctx, &items[0]); err != nil { // all are in one namespace
-			return nil, err
-		}
-		return found, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
-	}
 	for i := range items {
 		if err := validate(ctx, &items[i]); err != nil {
 			return nil, err
@@ -144,6 +166,24 @@ func (c *collection) DeleteCollection(ctx context.Context, validate rest.Validat
 		}
 	}
 	return found, nil
+}
+
+// deleteWhole deletes the objects by one request. Their first page says whether there are any.
+func (c *collection) deleteWhole(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, error) {
+	found, err := c.page(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Items) == 0 && found.Continue == "" {
+		return &found.PartialObjectMetadataList, nil
+	}
+	if len(found.Items) > 0 {
+		if err := validate(ctx, &found.Items[0]); err != nil { // all are in one namespace
+			return nil, err
+		}
+	}
+	return &found.PartialObjectMetadataList, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
 }
 
 // ask sends a request to the other server as the user of ctx. It returns failures as a Status.

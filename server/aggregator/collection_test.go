@@ -91,3 +91,44 @@ func TestRefusals(t *testing.T) {
 	ripe.Store(true)
 	s.AwaitPart("it is gone")
 }
+
+// TestEndlessList empties a namespace of whose objects another server has no end, each with a large annotation. It is read up to a limit,
+// and not into all memory.
+func TestEndlessList(t *testing.T) {
+	t.Parallel()
+	s := create(t, serve(t), "endless", func(s *controllertest.Stage) []string {
+		ns, err := s.CoreV1().Namespaces().Get(s.T.Context(), "desert", metav1.GetOptions{})
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		lines := state(s)
+		for _, c := range ns.Status.Conditions {
+			lines = append(lines, fmt.Sprintf("%s=%s %s", c.Type, c.Status, c.Message))
+		}
+		return lines
+	})
+	create(t, s.Clients, "desert", nil)
+	root := "/apis/" + s.group() + "/v1"
+	grains := root + "/namespaces/desert/grains"
+	page := fmt.Sprintf(`{"metadata":{"continue":"more"},"items":[{"metadata":{"name":"a","uid":"1","annotations":{"a":%q}}}]}`, strings.Repeat("x", 15<<20))
+	var ended atomic.Bool
+	s.serve(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Path == root:
+			fmt.Fprintf(w, `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"%s/v1","resources":[{"name":"grains","kind":"Grain","namespaced":true,"verbs":["list","delete"]}]}`, s.group())
+		case r.URL.Path == grains && ended.Load():
+			fmt.Fprint(w, `{"items":[]}`)
+		case r.URL.Path == grains:
+			fmt.Fprint(w, page)
+		default:
+			http.NotFound(w, r)
+		}
+	}, nil)
+	s.AwaitPart(`"resource":"grains"`)
+	if err := s.CoreV1().Namespaces().Delete(t.Context(), "desert", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.AwaitPart("answers more than 134217728 bytes")
+	ended.Store(true)
+}
