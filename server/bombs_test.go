@@ -149,6 +149,8 @@ func TestBombs(t *testing.T) {
 		{"owned fields", "PUT", maps + "/a", asJSON, `{"metadata":{"name":"a","managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{` +
 			each(30_000, func(i int) string { return fmt.Sprintf(`"f:%d":{}`, 60_000-i) }) + `}}}]}}`, 413, "the limit is 20000"},
 		{"operations", "PATCH", maps + "/a", asPatch, "[" + each(10_001, func(int) string { return `{"op":"test","path":"/data/a","value":"b"}` }) + "]", 413, "maximum operations in a JSON patch is 10000"},
+		{"operations on a list", "PATCH", maps + "/a", asPatch, `[{"op":"add","path":"/x","value":[` + each(25_000, func(int) string { return "1" }) + "]}," +
+			each(9_999, func(int) string { return `{"op":"add","path":"/x/0","value":1}` }) + "]", 413, "too much work for one JSON patch"},
 		{"copies", "PATCH", maps + "/a", asPatch, `[{"op":"add","path":"/data/b","value":"` + strings.Repeat("x", 100) + `"},` +
 			each(40, func(i int) string { return fmt.Sprintf(`{"op":"copy","from":"/data","path":"/data/c%d"}`, i) }) + "]", 422, ""},
 		{"aliases", "POST", maps, "application/yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + strings.Join(strings.Split(each(9, func(i int) string {

@@ -31,6 +31,8 @@ func TestPatchesThatAttack(t *testing.T) {
 		{"copies of copies", `[{"op":"add","path":"/data","value":{"a":"` + strings.Repeat("x", 100) + `"}},` +
 			strings.TrimPrefix(repeat(40, func(i int) string { return fmt.Sprintf(`{"op":"copy","from":"/data","path":"/data/c%d"}`, i) }), "["), "500", "500", ""},
 		{"many operations", repeat(30_000, func(int) string { return `{"op":"add","path":"/metadata/finalizers/0","value":"a/b"}` }), "500", "500", ""},
+		{"operations on a list", `[{"op":"add","path":"/x","value":` + repeat(200_000, func(int) string { return "1" }) + "}," +
+			strings.TrimPrefix(repeat(30_000, func(int) string { return `{"op":"add","path":"/x/0","value":1}` }), "["), "500", "500", "too much work for one JSON patch"},
 		{"nothing", `[null]`, "500", "500", ""},
 		{"an operation without all", `[{}]`, "500", "500", ""},
 		{"an operation without a path", `[{"op":"add","value":1}]`, "500", "500", ""},

@@ -19,6 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/kx-apiserver/kx/core/mask"
+	"github.com/kx-apiserver/kx/server/handler/patchwork"
 )
 
 const (
@@ -164,6 +165,9 @@ func applyJSONPatch(p *patcher, document []byte) ([]byte, []error, error) {
 	if len(patch) > maxJSONPatchOperations {
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
+	}
+	if err := patchwork.Check(p.patch, len(patch), document); err != nil {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	patched, err := applyOperations(patch, document)
 	if err != nil {

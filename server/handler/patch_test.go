@@ -112,6 +112,9 @@ func TestPatchConfigMap(t *testing.T) {
 		{name: "not found", query: "x", patchType: mergePatch, body: `{}`, code: 404, want: failure(404, "NotFound", `"configmaps \"ax\" not found"`, `"details":{"name":"ax","kind":"configmaps"},`)},
 		{name: "too many operations", patchType: jsonPatch, body: "[" + strings.Repeat(`{"op":"test","path":"/data/k","value":"v"},`, 10000) + `{"op":"test","path":"/data/k","value":"v"}]`, code: 413,
 			want: failure(413, "RequestEntityTooLarge", `"Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"`, "")},
+		{name: "too much work", patchType: jsonPatch, body: `[{"op":"add","path":"/x","value":[` + strings.Repeat("1,", 200_000) + `1]}` +
+			strings.Repeat(`,{"op":"add","path":"/x/0","value":1}`, 1999) + "]", code: 413,
+			want: failure(413, "RequestEntityTooLarge", `"Request entity too large: 2000 operations on lists of up to 202001 elements are too much work for one JSON patch, where as many operations may make lists of 150000 elements: send several patches, or a merge patch"`, "")},
 		{name: "too large", patchType: mergePatch, body: strings.Repeat(" ", 3<<20+1), code: 413, want: failure(413, "RequestEntityTooLarge", `"Request entity too large: limit is 3145728"`, "")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/admission/match"
 	"github.com/kx-apiserver/kx/server/admission/plugin"
+	"github.com/kx-apiserver/kx/server/handler/patchwork"
 )
 
 var webhooksAsked = trace.Because("webhooks-asked",
@@ -185,7 +186,7 @@ func (c *call) apply(step *trace.Step, answer *admissionv1.AdmissionResponse,
 			webhookerrors.ToStatusErr(c.hook.GetName(), answer.Result))
 	}
 	show(step, patch)
-	after, err := applyPatch(before, patch, c.of.VersionedKind, o)
+	after, err := applyPatch(before, answer.Patch, patch, c.of.VersionedKind, o)
 	if err != nil {
 		return 0, false, apierrors.NewInternalError(err)
 	}
@@ -197,7 +198,7 @@ func (c *call) apply(step *trace.Step, answer *admissionv1.AdmissionResponse,
 }
 
 // applyPatch applies a patch and returns a new object.
-func applyPatch(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVersionKind,
+func applyPatch(obj runtime.Object, sent []byte, patch jsonpatch.Patch, kind schema.GroupVersionKind,
 	o admission.ObjectInterfaces) (out runtime.Object, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library dereferences values that an operation does not have
@@ -208,6 +209,9 @@ func applyPatch(obj runtime.Object, patch jsonpatch.Patch, kind schema.GroupVers
 		kjson.SerializerOptions{})
 	document, err := runtime.Encode(serializer, obj)
 	if err != nil {
+		return nil, err
+	}
+	if err := patchwork.Check(sent, len(patch), document); err != nil {
 		return nil, err
 	}
 	if document, err = patch.Apply(document); err != nil {
