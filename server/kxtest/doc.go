@@ -43,9 +43,12 @@
 // gets its options, and [Start] with [Shared] returns it. A shared server refuses faults, which would hit
 // the requests of other tests.
 //
-// Where the world is expensive to make, tests that do not run in parallel can go back to it: [Server.Snapshot] notes
-// the state, and [Server.Rewind] brings it back in milliseconds, while informers stay connected. [Server.Fork] starts a
-// second server with the same state.
+// Where servers start too slowly for a package, [Start] with [Space] gives a test a server with the options of [Main]
+// for itself, and rewinds it for the next test.
+//
+// Where the world is expensive to make, a test can go back to it: [Server.Snapshot] notes the state, and
+// [Server.Rewind] brings it back in milliseconds, while informers stay connected. [Server.Fork] starts a second server
+// with the same state.
 //
 // [Server.As], [Server.User] and [Injected.Hits] fail the test that called Start, and a test can't be failed from a
 // subtest that runs in parallel to it. Such a subtest starts a server of its own, or gets its users before it starts.

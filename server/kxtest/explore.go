@@ -45,8 +45,8 @@ func Explore(t *testing.T, test func(t *testing.T, s *Server), opts ...Option) {
 	o, err := readOptions(opts)
 	switch {
 	case err != nil:
-	case o.shared:
-		err = errors.New("Explore starts a server for each run: leave Shared out")
+	case o.shared || o.space:
+		err = errors.New("Explore starts a server for each run: leave Shared and Space out")
 	case o.serve != nil && !o.explore.noRestarts:
 		err = errors.New("Explore kills servers, which it can't InProcess: add WithoutRestarts")
 	}

@@ -190,7 +190,7 @@ func TestExploreSays(t *testing.T) {
 		"a test that fails":       {"fails anyway", "", false, "the test fails already when nothing goes wrong"},
 		"a test that restarts":    {"restarts", "", false, "can't number the writes of a test that restarts its server"},
 		"a test that skips":       {"skips", "", true, "--- SKIP: TestSceneExplores "},
-		"a shared server":         {"shared", "", false, "leave Shared out"},
+		"a shared server":         {"shared", "", false, "leave Shared and Space out"},
 		"a limit of nothing":      {"no limit", "", false, "Limit(0, 1h0m0s) leaves out all runs"},
 		"an agent without a name": {"no agent", "", false, "Agent needs a part"},
 		"an option elsewhere":     {"no server", "", false, "Agent, WithoutRestarts is for kxtest.Explore"},

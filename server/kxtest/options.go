@@ -16,7 +16,7 @@ type Option func(*options) error
 type options struct {
 	crds, namespaces, objects, webhooks []*manifest
 	flags                               []string
-	shared                              bool
+	shared, space                       bool
 	serve                               serve
 	explore                             explorer
 }
@@ -135,6 +135,9 @@ func readOptions(all []Option) (*options, error) {
 	}
 	if o.shared && (len(o.crds)+len(o.namespaces)+len(o.objects)+len(o.webhooks)+len(o.flags) > 0 || o.serve != nil) {
 		return nil, errors.New("a shared server has what kxtest.Main was given: use Shared without other options")
+	}
+	if o.space && (o.shared || len(o.flags) > 0 || o.serve != nil) {
+		return nil, errors.New("a space has the flags that kxtest.Main was given: use Space with CRDs, Webhooks and Objects alone")
 	}
 	return o, nil
 }

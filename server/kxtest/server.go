@@ -25,6 +25,8 @@ type Server struct {
 	*instance
 	t      testing.TB
 	shared bool
+	// space is the server if it is one of those that serve one test after the other; nil if not.
+	space *space
 	// explored says that the server is one of [Explore]; nil if not.
 	explored *explorer
 	// begin is a journey of this package that the server must not forget. The requests with numbers above since are the
@@ -50,8 +52,8 @@ type instance struct {
 	named atomic.Int64
 }
 
-// Start starts a server for the test, or returns the one that is [Shared]. It ends with the test. What can't be started
-// or installed fails the test at once, with one sentence that names the file.
+// Start starts a server for the test, or returns the one that is [Shared], or a [Space]. It ends with the test. What
+// can't be started or installed fails the test at once, with one sentence that names the file.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	o, err := optionsOf(opts)
@@ -63,6 +65,9 @@ func Start(t testing.TB, opts ...Option) *Server {
 
 func start(t testing.TB, o *options) *Server {
 	t.Helper()
+	if o.space {
+		return startSpace(t, o)
+	}
 	i, err := (*instance)(nil), error(nil)
 	if o.shared {
 		i, err = common.get()
@@ -115,7 +120,7 @@ func (s *Server) Install(t testing.TB, opts ...Option) {
 	case err != nil:
 	case s.shared:
 		err = errors.New("what is installed on a shared server is there for other tests too: Start without Shared")
-	case o.shared || len(o.flags) > 0:
+	case o.shared || o.space || len(o.flags) > 0:
 		err = errors.New("Install is for CRDs, Webhooks and Objects: give flags to Start")
 	default:
 		err = s.install(o)
@@ -145,10 +150,8 @@ func (s *Server) end() {
 	if failed {
 		page = s.keep()
 	}
-	if !s.shared {
-		if err := s.stop(); err != nil {
-			s.t.Errorf("kxtest: %v", err)
-		}
+	if err := s.leave(); err != nil {
+		s.t.Errorf("kxtest: %v", err)
 	}
 	if log := s.process.log.text(); log != "" && (failed || s.t.Failed() || testing.Verbose()) {
 		s.t.Logf("the log of kx serve:\n%s", log)
@@ -156,6 +159,22 @@ func (s *Server) end() {
 	if page != "" {
 		s.t.Log(page)
 	}
+}
+
+// leave stops the server, or leaves it to the next test.
+func (s *Server) leave() error {
+	switch {
+	case s.shared:
+		return nil
+	case s.space == nil:
+		return s.stop()
+	}
+	err := common.giveBack(s.space)
+	if err == nil {
+		return nil
+	}
+	s.t.Logf("kxtest: the server of this space is not used again: %v", err)
+	return s.stop()
 }
 
 // panicking reports whether the test ends with a panic. Package testing counts it as failed only after its cleanups.
@@ -230,7 +249,12 @@ func (i *instance) release() (held string) {
 	} {
 		_ = i.client.call(ctx, "DELETE", path, nil, nil) // the stop has a bound anyway
 	}
-	running, err := i.client.journeys(ctx, "phase:running,held !verb:watch")
+	return i.underWay(ctx, "")
+}
+
+// underWay returns the requests that are under way, and match a filter.
+func (i *instance) underWay(ctx context.Context, filter string) string {
+	running, err := i.client.journeys(ctx, strings.TrimSpace("phase:running,held !verb:watch "+filter))
 	if err != nil {
 		return ""
 	}
@@ -241,16 +265,18 @@ func (i *instance) release() (held string) {
 	return strings.Join(all, "; ")
 }
 
-// common is the server that [Main] offers to all tests of the package.
+// common has the servers that [Main] offers to all tests of the package.
 var common shared
 
-// shared starts a server when a test first asks for it.
+// shared starts a server when a test first asks for it, and one for each test that asks for a space when none is idle.
+// mu guards all fields.
 type shared struct {
 	mu       sync.Mutex
 	options  []Option
 	offered  bool
 	instance *instance
 	err      error
+	idle     []*space
 }
 
 func (s *shared) get() (*instance, error) {
@@ -269,19 +295,15 @@ func (s *shared) get() (*instance, error) {
 }
 
 // Main runs the tests of a package and ends the process with their exit code. Its options are for the server that tests
-// share by [Shared]. It starts when the first of them asks for it.
+// share by [Shared], and for those that they have one after the other by [Space]. They start when a test asks for them.
 func Main(m *testing.M, opts ...Option) {
 	common.mu.Lock()
 	common.options, common.offered = opts, true
 	common.mu.Unlock()
 	code := m.Run()
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if common.instance != nil {
-		if err := common.instance.stop(); err != nil {
-			fmt.Fprintf(os.Stderr, "kxtest: the shared server: %v\n", err)
-			code = max(code, 1)
-		}
+	if err := common.stop(); err != nil {
+		fmt.Fprintf(os.Stderr, "kxtest: the shared server: %v\n", err)
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }

@@ -48,17 +48,26 @@ func (s *Server) snapshotAt(t testing.TB, revision int64) (*Snapshot, error) {
 	if s.shared {
 		return nil, errors.New("a rewind undoes what other tests did on a shared server: Start without Shared")
 	}
-	var object snapshotObject
-	object.Metadata.GenerateName = "kxtest-"
-	object.Spec.Revision, object.Spec.Seconds = revision, snapshotSeconds
-	if err := s.client.call(context.Background(), "POST", kxPath+"snapshots", object, &object); err != nil {
-		return nil, fmt.Errorf("take a snapshot: %w", err)
+	object, err := s.note(revision)
+	if err != nil {
+		return nil, err
 	}
 	made := &Snapshot{server: s, name: object.Metadata.Name, revision: object.Status.Revision}
 	t.Cleanup(func() {
 		_ = s.client.call(context.Background(), "DELETE", kxPath+"snapshots/"+made.name, nil, nil) // the server may be gone
 	})
 	return made, nil
+}
+
+// note takes a snapshot of a revision, 0 for the present one, which ends with the server.
+func (i *instance) note(revision int64) (*snapshotObject, error) {
+	object := &snapshotObject{}
+	object.Metadata.GenerateName = "kxtest-"
+	object.Spec.Revision, object.Spec.Seconds = revision, snapshotSeconds
+	if err := i.client.call(context.Background(), "POST", kxPath+"snapshots", object, object); err != nil {
+		return nil, fmt.Errorf("take a snapshot: %w", err)
+	}
+	return object, nil
 }
 
 // Rewind brings all objects back to what they were at a snapshot of this server, and returns when a list, a watch and
@@ -70,14 +79,14 @@ func (s *Server) Rewind(t testing.TB, to *Snapshot) {
 	if to.server.instance != s.instance {
 		s.fatal(t, errors.New("Rewind needs a snapshot of the same server: Snapshot.Fork starts one with the state of another"))
 	}
-	if err := s.rewind(to); err != nil {
+	if err := s.rewind(to.name); err != nil {
 		s.fatal(t, err)
 	}
 }
 
-func (s *Server) rewind(to *Snapshot) error {
-	path := kxPath + "snapshots/" + to.name + "/rewind"
-	if err := s.client.call(context.Background(), "POST", path, struct{}{}, nil); err != nil {
+func (i *instance) rewind(snapshot string) error {
+	path := kxPath + "snapshots/" + snapshot + "/rewind"
+	if err := i.client.call(context.Background(), "POST", path, struct{}{}, nil); err != nil {
 		return fmt.Errorf("rewind to a snapshot: %w", err)
 	}
 	return nil
@@ -101,7 +110,7 @@ func (p *Snapshot) Fork(t testing.TB) *Server {
 	fork := p.server.Fork(t)
 	at, err := fork.snapshotAt(t, p.revision)
 	if err == nil {
-		err = fork.rewind(at)
+		err = fork.rewind(at.name)
 	}
 	if err != nil {
 		p.server.fatal(t, fmt.Errorf("bring a fork back to the snapshot: %w", err))
