@@ -34,6 +34,7 @@ import (
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/flow"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 	"github.com/kx-apiserver/kx/server/kubelet"
 	"github.com/kx-apiserver/kx/server/kxapi"
 	"github.com/kx-apiserver/kx/server/openapi"
@@ -62,6 +63,8 @@ type chain struct {
 	discovery   *discovery.Manager
 	openAPI     *openapi.Service
 	equivalents runtime.EquivalentResourceRegistry
+	// pieces are shared by all resources, so that they have one bound.
+	pieces *responsewriters.Pieces
 	// kit has what controllers need.
 	kit *work.Kit
 	// controllers are nil until they are started.
@@ -73,6 +76,7 @@ func (c *chain) CreateServerChain(context.Context) error {
 	c.discovery = discovery.NewManager(c.home.address)
 	c.openAPI = openapi.NewService(version.KubernetesMajor + "." + version.KubernetesMinor)
 	c.equivalents = runtime.NewEquivalentResourceRegistry()
+	c.pieces = responsewriters.NewPieces(c.metrics.Registry)
 	enabled, err := rest.ParseRuntimeConfig(c.options.RuntimeConfig)
 	if err != nil {
 		return err
@@ -120,6 +124,7 @@ func (c *chain) createAPIExtensionsServer(delegate http.Handler) error {
 		Writes:              c.writes,
 		Gate:                &c.storage.etcd.shared.Gate,
 		Metrics:             c.metrics,
+		Pieces:              c.pieces,
 		MinRequestTimeout:   time.Duration(limits.MinRequestTimeout) * time.Second,
 		MaxRequestBodyBytes: maxRequestBodyBytes,
 		MaxObjectFields:     limits.MaxObjectFields,
@@ -203,6 +208,7 @@ func (c *chain) newGenericAPIServer(name string, delegate http.Handler) *endpoin
 		Admit:                      c.plugins.Plugins,
 		EquivalentResourceRegistry: c.equivalents,
 		Metrics:                    c.metrics,
+		Pieces:                     c.pieces,
 		MinRequestTimeout:          time.Duration(c.options.Limits.MinRequestTimeout) * time.Second,
 		MaxRequestBodyBytes:        maxRequestBodyBytes,
 		MaxObjectFields:            c.options.Limits.MaxObjectFields,

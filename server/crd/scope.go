@@ -82,6 +82,7 @@ func (s *scopes) ofResource(v *customresource.Version) *handler.RequestScope {
 		MetaGroupVersion: metav1.SchemeGroupVersion,
 
 		Metrics:             s.config.Metrics,
+		Pieces:              s.config.Pieces,
 		MaxRequestBodyBytes: s.config.MaxRequestBodyBytes,
 		MaxObjectFields:     s.config.MaxObjectFields,
 	}

@@ -28,6 +28,7 @@ import (
 	crdschema "github.com/kx-apiserver/kx/server/crd/schema"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/endpoint"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -50,7 +51,9 @@ type Config struct {
 	// Gate (optional) is passed by each write of the storages.
 	Gate *etcd3.Gate
 	// Metrics (optional) count watches.
-	Metrics             *metrics.Metrics
+	Metrics *metrics.Metrics
+	// Pieces (optional) keep compressed parts of lists.
+	Pieces              *responsewriters.Pieces
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int

@@ -11,6 +11,7 @@ import (
 	"github.com/kx-apiserver/kx/core/rest"
 	"github.com/kx-apiserver/kx/core/steps"
 	"github.com/kx-apiserver/kx/core/trace"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 )
@@ -38,6 +39,7 @@ type APIGroupVersion struct {
 	Notes *trace.Notes
 
 	Metrics             *metrics.Metrics
+	Pieces              *responsewriters.Pieces
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
 	MaxObjectFields     int

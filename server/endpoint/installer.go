@@ -157,6 +157,7 @@ func (a *APIInstaller) scopeOf(resource, subresource string, storage rest.Storag
 
 		AcceptsGroupVersionDelegate: acceptor,
 		Metrics:                     a.group.Metrics,
+		Pieces:                      a.group.Pieces,
 		MaxRequestBodyBytes:         a.group.MaxRequestBodyBytes,
 		MaxObjectFields:             a.group.MaxObjectFields,
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/discovery"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/server/handler/responsewriters"
 	"github.com/kx-apiserver/kx/server/metrics"
 	"github.com/kx-apiserver/kx/server/openapi"
 	"github.com/kx-apiserver/kx/store/backend"
@@ -80,6 +81,8 @@ type GenericAPIServer struct {
 	EquivalentResourceRegistry runtime.EquivalentResourceRegistry
 	// Metrics (optional) count watches.
 	Metrics *metrics.Metrics
+	// Pieces (optional) keep compressed parts of lists.
+	Pieces *responsewriters.Pieces
 
 	MinRequestTimeout   time.Duration
 	MaxRequestBodyBytes int64
@@ -235,6 +238,7 @@ func (s *GenericAPIServer) getAPIGroupVersion(group *APIGroupInfo, gv schema.Gro
 		Authorizer:                 s.Authorizer,
 		Admit:                      s.Admit,
 		Metrics:                    s.Metrics,
+		Pieces:                     s.Pieces,
 		MinRequestTimeout:          s.MinRequestTimeout,
 		MaxRequestBodyBytes:        s.MaxRequestBodyBytes,
 		MaxObjectFields:            s.MaxObjectFields,

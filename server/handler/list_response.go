@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kx-apiserver/kx/core/mask"
 	"github.com/kx-apiserver/kx/core/object"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/handler/listing"
@@ -24,6 +25,16 @@ type listAnswer struct {
 	mediaType negotiation.MediaTypeOptions
 	options   *metav1.TableOptions
 	list      *object.List
+}
+
+// piecesOf returns the store for compressed parts of the resource's lists. It returns nil for Secrets and for all else
+// that is confidential: a kept part may outlive the objects in it, which the watch cache forgets after a while.
+func piecesOf(scope *RequestScope) *responsewriters.Pieces {
+	of := mask.Request{Group: scope.Resource.Group, Resource: scope.Resource.Resource, Subresource: scope.Subresource}
+	if mask.Confidential(of) {
+		return nil
+	}
+	return scope.Pieces
 }
 
 // write writes the list in the version and form that the client asked for.

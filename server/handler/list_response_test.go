@@ -95,7 +95,7 @@ func scopeOf(convertor rest.TableConvertor, hub, kind schema.GroupVersionKind) *
 }
 
 // stored makes encoded objects, in a media type, of typed ones.
-func stored(t *testing.T, mediaType string, newObj func() runtime.Object, gv schema.GroupVersion, objects ...runtime.Object) (out []*object.Encoded) {
+func stored(t testing.TB, mediaType string, newObj func() runtime.Object, gv schema.GroupVersion, objects ...runtime.Object) (out []*object.Encoded) {
 	t.Helper()
 	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 	codec := scheme.Codecs.CodecForVersions(info.Serializer, scheme.Codecs.UniversalDeserializer(), gv, gv)
@@ -131,7 +131,7 @@ func owned(name string) metav1.ObjectMeta {
 	}
 }
 
-func typedConfigMaps(t *testing.T, mediaType string) kind {
+func typedConfigMaps(t testing.TB, mediaType string) kind {
 	cm := corev1.SchemeGroupVersion.WithKind("ConfigMap")
 	columns := builtin.NewTable([]builtin.Column{{Name: "Name", Type: "string", Description: awkward}, {Name: "Data", Type: "integer"}}, func(cm *corev1.ConfigMap) metav1.TableRow {
 		row := builtin.Row(cm.Name, int64(len(cm.Data)))

@@ -43,6 +43,7 @@ func transformResponseObject(ctx context.Context, scope *RequestScope, req *http
 	if list, ok := result.(*object.List); ok {
 		a := listAnswer{scope: scope, req: req, mediaType: mediaType, options: options, list: list}
 		stream := responsewriters.NewStream(mediaType.Accepted.MediaType, w, req, statusCode)
+		stream.Reuse(piecesOf(scope))
 		if err = a.write(ctx, step, stream); err != nil && stream.Sent() {
 			stream.Abort()
 		}

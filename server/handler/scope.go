@@ -76,6 +76,8 @@ type RequestScope struct {
 
 	// Metrics count watches; nil counts none.
 	Metrics *metrics.Metrics
+	// Pieces (optional) keep compressed parts of lists.
+	Pieces *responsewriters.Pieces
 	// MaxRequestBodyBytes limits bodies; 0 is no limit.
 	MaxRequestBodyBytes int64
 	// MaxObjectFields limits the fields and list items of a written object; 0 is no limit.

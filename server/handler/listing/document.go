@@ -43,6 +43,8 @@ type Encoding struct {
 	scratch    bytes.Buffer
 	// borrowed is true if the element is in scratch.
 	borrowed bool
+	// key is that of the element's object, or "" if it has none.
+	key string
 
 	Counts
 }
@@ -87,7 +89,10 @@ func (e *Encoding) elements(ctx context.Context, d *Document) iter.Seq2[Element,
 			}
 			var element Element
 			if err == nil {
-				e.borrowed = false
+				e.borrowed, e.key = false, ""
+				if encoded, ok := item.(*object.Encoded); ok {
+					e.key = encoded.Key()
+				}
 				element, err = d.Element(ctx, item, e)
 			}
 			if !yield(element, err) || err != nil {

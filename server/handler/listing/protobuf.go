@@ -21,6 +21,12 @@ const (
 // heldBytes limits the encoded items that are kept from measuring the list until they are written.
 const heldBytes = 2 << 20
 
+// heldItem is an encoded item, and the key of its object.
+type heldItem struct {
+	key  string
+	data []byte
+}
+
 var errChanged = errors.New("write a list: its items changed while they were written")
 
 func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) error {
@@ -41,9 +47,11 @@ func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) e
 	if !d.ItemsFirst {
 		out.write(list)
 	}
+	out.cut()
 	if err := writeItems(ctx, out, e, d, items, held); err != nil {
 		return err
 	}
+	out.cut()
 	if d.ItemsFirst {
 		out.write(list)
 	}
@@ -51,14 +59,15 @@ func writeProtobuf(ctx context.Context, out *chunks, e *Encoding, d *Document) e
 }
 
 // writeItems writes items that take size bytes. held has all of them, or is nil.
-func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, size int, held [][]byte) error {
+func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, size int, held []heldItem) error {
 	field := byte(itemField)
 	if d.ItemsFirst {
 		field = itemFieldFirst
 	}
-	for _, data := range held {
-		out.writeField(field, len(data))
-		out.write(data)
+	for _, item := range held {
+		out.writeField(field, len(item.data))
+		out.write(item.data)
+		out.endItem(item.key)
 	}
 	if held != nil {
 		return out.err
@@ -76,6 +85,7 @@ func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, size
 		if err := out.write(element.Data); err != nil {
 			return err
 		}
+		out.endItem(e.key)
 	}
 	if size != 0 {
 		return errChanged
@@ -84,8 +94,8 @@ func writeItems(ctx context.Context, out *chunks, e *Encoding, d *Document, size
 }
 
 // measure returns the size of all items, and the encoded items if they take no more than heldBytes; otherwise nil.
-func measure(ctx context.Context, e *Encoding, d *Document) (size int, held [][]byte, err error) {
-	held = [][]byte{}
+func measure(ctx context.Context, e *Encoding, d *Document) (size int, held []heldItem, err error) {
+	held = []heldItem{}
 	for element, err := range e.elements(ctx, d) {
 		if err != nil {
 			return 0, nil, err
@@ -95,9 +105,9 @@ func measure(ctx context.Context, e *Encoding, d *Document) (size int, held [][]
 		case size > heldBytes:
 			held = nil
 		case held != nil && e.borrowed:
-			held = append(held, bytes.Clone(element.Data))
+			held = append(held, heldItem{e.key, bytes.Clone(element.Data)})
 		case held != nil:
-			held = append(held, element.Data)
+			held = append(held, heldItem{e.key, element.Data})
 		}
 	}
 	return size, held, nil

@@ -95,6 +95,7 @@ func (t *text) write(ctx context.Context, out *chunks, e *Encoding, d *Document)
 		}
 		if e.Items == 0 {
 			out.write(head)
+			out.cut()
 		} else {
 			out.writeString(t.between)
 		}
@@ -112,10 +113,12 @@ func (t *text) write(ctx context.Context, out *chunks, e *Encoding, d *Document)
 		if err != nil {
 			return err
 		}
+		out.endItem(e.key)
 	}
 	if e.Items == 0 {
 		return t.writeEmpty(out, e, d)
 	}
+	out.cut()
 	out.writeString(t.afterItems)
 	return out.write(tail)
 }

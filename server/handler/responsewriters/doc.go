@@ -9,4 +9,6 @@
 //  2. A partial response never looks like a whole one: an error after its beginning cuts the connection, or resets the
 //     stream.
 //  3. Bodies are streamed from the serializer to the socket. This package neither encodes twice nor holds a whole body.
+//  4. Compressed parts of lists are kept by their bytes, within a bound: [Pieces]. Clients get the same content
+//     with and without it.
 package responsewriters
