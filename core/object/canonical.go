@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -96,18 +95,10 @@ func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 	if s.byte('}') {
 		return true
 	}
-	var last []byte
-	for first := true; ; first = false {
-		start := s.pos + 1
-		if _, ok := s.string(); !ok {
-			return false
-		}
-		key := s.data[start : s.pos-1]
-		if !first && compareKeys(key, last) <= 0 {
-			return false
-		}
-		last = key
-		if !s.byte(':') || !member(key) {
+	var key []byte
+	for {
+		var ok bool
+		if key, ok = s.key(key); !ok || !member(key) {
 			return false
 		}
 		if s.byte('}') {
@@ -117,6 +108,19 @@ func (s *scanner) object(depth int, member func(key []byte) bool) bool {
 			return false
 		}
 	}
+}
+
+// key reads a key and its colon. It must follow the key before, which is nil for the first one.
+func (s *scanner) key(before []byte) (key []byte, ok bool) {
+	start := s.pos + 1
+	if _, ok := s.string(); !ok {
+		return nil, false
+	}
+	key = s.data[start : s.pos-1]
+	if before != nil && compareKeys(key, before) <= 0 {
+		return nil, false
+	}
+	return key, s.byte(':')
 }
 
 // compareKeys compares two keys unescaped. Keys of managed fields of list items have escapes.
@@ -138,7 +142,13 @@ func compareKeys(a, b []byte) int {
 // compareName compares an unescaped key with a name.
 func compareName(key []byte, name string) int {
 	if bytes.IndexByte(key, '\\') < 0 {
-		return strings.Compare(string(key), name)
+		switch { // conversions that are only compared allocate nothing
+		case string(key) == name:
+			return 0
+		case string(key) < name:
+			return -1
+		}
+		return 1
 	}
 	for len(key) > 0 && len(name) > 0 {
 		x, n := unescape(key)

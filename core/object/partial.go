@@ -200,8 +200,10 @@ func Lookup(data []byte, path ...string) (value []byte, found bool) {
 }
 
 // skip passes a value, which is known to be canonical.
-func (s *scanner) skip() bool {
-	depth := 0
+func (s *scanner) skip() bool { return s.skipRest(0) }
+
+// skipRest passes what remains of a value, inside as many braces and brackets of it.
+func (s *scanner) skipRest(depth int) bool {
 	for s.pos < len(s.data) {
 		switch s.data[s.pos] {
 		case '"':

@@ -6,6 +6,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,10 +30,10 @@ var ageColumn = apiextensionsv1.CustomResourceColumnDefinition{
 // columns creates tables of objects.
 type columns struct {
 	definitions []metav1.TableColumnDefinition
-	// paths holds the JSON paths of the columns after the name. names holds each path as field names, nil if it
-	// is more than that.
+	// paths holds the JSON paths of the columns after the name.
 	paths []*columnPath
-	names [][]string
+	// fields are the same as field names. They are nil if a path is more than that.
+	fields *object.Paths
 }
 
 var _ rest.EncodedTableConvertor = &columns{}
@@ -58,6 +59,7 @@ func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *c
 	c := &columns{definitions: []metav1.TableColumnDefinition{
 		{Name: "Name", Type: "string", Format: "name", Description: metadataDocs["name"]},
 	}}
+	var names [][]string
 	for _, d := range definitions {
 		path, err := newColumnPath(d.Name, d.JSONPath)
 		if err != nil {
@@ -67,10 +69,13 @@ func newColumns(definitions []apiextensionsv1.CustomResourceColumnDefinition) *c
 		if description == "" {
 			description = "Custom resource definition column (in JSONPath format): " + d.JSONPath
 		}
-		c.paths, c.names = append(c.paths, path), append(c.names, fieldNames(d.JSONPath))
+		c.paths, names = append(c.paths, path), append(names, fieldNames(d.JSONPath))
 		c.definitions = append(c.definitions, metav1.TableColumnDefinition{
 			Name: d.Name, Type: d.Type, Format: d.Format, Description: description, Priority: d.Priority,
 		})
+	}
+	if !slices.ContainsFunc(names, func(path []string) bool { return path == nil }) {
+		c.fields = object.NewPaths(names)
 	}
 	return c
 }
@@ -157,14 +162,13 @@ func (c *columns) encodedRow(obj *object.Encoded) (metav1.TableRow, error) {
 
 // plainCells returns the cells of an object if all their values are plain or missing.
 func (c *columns) plainCells(name string, data []byte) ([]any, bool) {
-	cells := make([]any, 1, 1+len(c.names))
+	if c.fields == nil {
+		return nil, false
+	}
+	cells := make([]any, 1, 1+len(c.paths))
 	cells[0] = name
-	for i, names := range c.names {
-		if names == nil {
-			return nil, false
-		}
-		value, found := object.Lookup(data, names...)
-		if !found {
+	for i, value := range c.fields.Lookup(data) {
+		if value == nil {
 			cells = append(cells, nil)
 			continue
 		}
