@@ -558,7 +558,7 @@ func TestRewindWhileWritten(t *testing.T) {
 	busy, ending := r.namespace(t, "busy"), r.namespace(t, "ending")
 	core := r.admin(t).CoreV1()
 	quota := &corev1.ResourceQuota{ObjectMeta: named("many"),
-		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": apiresource.MustParse("1000")}}}
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": apiresource.MustParse("1000000")}}}
 	_, err := core.ResourceQuotas(busy).Create(within(t), quota, metav1.CreateOptions{})
 	must(t, err)
 	owner := r.put(t, "default", "owner")
@@ -583,7 +583,7 @@ func TestRewindWhileWritten(t *testing.T) {
 		return used.Value() == 1
 	})
 	reacting := []string{controller.Garbage, controller.Namespace, controller.Quota}
-	r.rest(t, reacting...)
+	r.rest(t, append(reacting, controller.RootCA, controller.ServiceAccounts)...)
 	r.snapshot(t, "clean")
 	world := r.world(t)
 	stop := r.writeOn(t, busy)

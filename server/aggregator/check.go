@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"github.com/kx-apiserver/kx/server/controller/work"
 	"github.com/kx-apiserver/kx/server/service"
 	"github.com/kx-apiserver/kx/server/webhook"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // resource is the resource of APIServices.
@@ -207,6 +209,7 @@ func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remot
 	case <-ctx.Done():
 		return false
 	}
+	ctx = s.config.Kit.Gate.Decide(ctx)
 	condition := s.judge(ctx, r)
 	if ctx.Err() != nil {
 		return false
@@ -218,7 +221,7 @@ func (s *Server) checkOnce(ctx context.Context, gv schema.GroupVersion, r *remot
 		r.away.Store(&condition.Message)
 	}
 	if err := s.write(ctx, r.registered.Load(), *condition); err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, store.ErrRewound) {
 			s.config.Kit.Log.Warn("cannot write whether an API service is available", "name", r.name, "error", err)
 		}
 		there = false

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/kx-apiserver/kx/core/escape"
 	"github.com/kx-apiserver/kx/core/trace"
 	"github.com/kx-apiserver/kx/server/controller/work"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // condition is the condition Dangling that a schema should have.
@@ -97,6 +99,9 @@ func (c *conditions) write(ctx context.Context, wanted []condition) (pause time.
 		}
 		if err != nil {
 			failed = true
+			if errors.Is(err, store.ErrRewound) {
+				continue
+			}
 			c.log.Warn("cannot write the condition of a flow schema: trying again", "name", escape.Line(name),
 				"error", escape.Line(err.Error()))
 			continue

@@ -36,6 +36,7 @@ type Config struct {
 
 // Control admits requests. mu guards levels and nominal.
 type Control struct {
+	kit           *work.Kit
 	seats         int
 	wait          time.Duration
 	sizes         func(schema.GroupResource) (items int, bytes int64)
@@ -64,7 +65,7 @@ var register = sync.OnceFunc(metrics.Register)
 func New(config Config) (*Control, error) {
 	register()
 	c := &Control{
-		seats: config.Seats, wait: config.Wait, sizes: config.Sizes, log: config.Log,
+		kit: config.Kit, seats: config.Seats, wait: config.Wait, sizes: config.Sizes, log: config.Log,
 		conditions: newConditions(config.Kit, config.Log),
 		sets:       queueset.NewQueueSetFactory(eventclock.Real{}), changed: make(chan struct{}, 1), levels: map[string]*level{},
 	}
@@ -109,6 +110,7 @@ func (c *Control) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		ctx := c.kit.Gate.Decide(ctx)
 		levels, known := c.levelObjects.all()
 		schemas, alsoKnown := c.schemaObjects.all()
 		if !known || !alsoKnown {

@@ -66,7 +66,7 @@ func (e *Store) Terminate(ctx context.Context, name string, deleteValidation res
 		return out, nil
 	}
 	err = InterpretUpdateError(ctx, err, e.DefaultQualifiedResource, name)
-	if status := (apierrors.APIStatus)(nil); !errors.As(err, &status) {
+	if status := (apierrors.APIStatus)(nil); !errors.As(err, &status) && !errors.Is(err, store.ErrRewound) {
 		err = apierrors.NewInternalError(err)
 	}
 	return nil, err

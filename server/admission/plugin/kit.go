@@ -25,6 +25,7 @@ import (
 	"github.com/kx-apiserver/kx/server/builtin/scheme"
 	"github.com/kx-apiserver/kx/server/endpoint"
 	"github.com/kx-apiserver/kx/server/handler"
+	"github.com/kx-apiserver/kx/store"
 )
 
 // Kit gives plugins access to the server.
@@ -213,7 +214,7 @@ func (o Objects[T]) UpdateStatus(ctx context.Context, namespace, name string, ch
 		return refused
 	case err == nil, errors.Is(err, errAsItIs), apierrors.IsNotFound(err):
 		return nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, store.ErrRewound):
 		return err
 	}
 	return apierrors.NewInternalError(

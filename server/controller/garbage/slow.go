@@ -2,9 +2,11 @@ package garbage
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
+	"github.com/kx-apiserver/kx/store"
 	"github.com/kx-apiserver/kx/store/admin"
 )
 
@@ -81,7 +83,8 @@ func (c *Controller) tryBriefly(ctx context.Context, t task, cause int64) error 
 func (c *Controller) trySlowTask(ctx context.Context, t task, cause int64) error {
 	began := time.Now()
 	err := c.try(ctx, t, cause)
-	if err != nil && time.Since(began) >= slowWork {
+	rewound := errors.Is(err, store.ErrRewound) // it waited for the rewind, and not for the resource
+	if err != nil && !rewound && time.Since(began) >= slowWork {
 		c.slowness.add(c.resourceOf(t))
 	}
 	return err

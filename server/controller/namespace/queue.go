@@ -172,7 +172,8 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 	c.mu.Lock()
 	e.since = time.Now()
 	c.working--
-	fails := err != nil && !errors.Is(err, store.ErrRewound)
+	rewound := errors.Is(err, store.ErrRewound)
+	fails := err != nil && !rewound
 	if e.working, e.failure = false, ""; fails && term.Err() == nil {
 		e.failure = err.Error()
 	}
@@ -181,6 +182,10 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 	case term.Err() != nil:
 	case done:
 		c.forget(uid)
+		c.seeAgain(term, e.name)
+	case rewound: // it says nothing about the namespace that the attempt took long, or failed
+		c.dropPauses(uid)
+		c.fresh.AddAfter(uid, settle)
 	default:
 		c.counts.Retry(fails)
 		if fails {
@@ -191,6 +196,19 @@ func (c *Controller) workOn(term context.Context, uid types.UID, e *endingNamesp
 		} else {
 			c.again.AddRateLimited(uid)
 		}
+	}
+}
+
+// seeAgain looks at a namespace that has just been forgotten: after a rewind it is there with its old UID, and if it is
+// deleted again before it is forgotten, the watch has told of that already.
+func (c *Controller) seeAgain(ctx context.Context, name string) {
+	if c.gate == nil || c.gate.Generation() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, quickAttempt)
+	defer cancel()
+	if ns, err := c.get(ctx, name); err == nil {
+		c.see(ns)
 	}
 }
 

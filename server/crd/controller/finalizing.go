@@ -132,6 +132,10 @@ func (c *finalizing) begin(ctx context.Context, name string, uid types.UID) {
 		c.mu.Lock()
 		delete(c.ending, uid)
 		c.mu.Unlock()
+		// After a rewind it may be there with its old UID, and may have been deleted again before this.
+		if d := c.lister.Get(name); isEnding(d) {
+			c.queue.Add(name)
+		}
 	})
 }
 
