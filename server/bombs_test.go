@@ -151,6 +151,10 @@ func TestBombs(t *testing.T) {
 		{"operations", "PATCH", maps + "/a", asPatch, "[" + each(10_001, func(int) string { return `{"op":"test","path":"/data/a","value":"b"}` }) + "]", 413, "maximum operations in a JSON patch is 10000"},
 		{"operations on a list", "PATCH", maps + "/a", asPatch, `[{"op":"add","path":"/x","value":[` + each(25_000, func(int) string { return "1" }) + "]}," +
 			each(9_999, func(int) string { return `{"op":"add","path":"/x/0","value":1}` }) + "]", 413, "too much work for one JSON patch"},
+		{"operations that lie deep", "PATCH", maps + "/a", asPatch, `[{"op":"add","path":"/x","value":` + strings.Repeat(`{"a":`, 500) + `"` + strings.Repeat("x", 2_900_000) + `"` +
+			strings.Repeat("}", 500) + `},{"op":"add","path":"/x` + strings.Repeat("/a", 499) + `/c","value":1}]`, 413, "levels deep are too much work"},
+		{"a merge that lies deep", "PATCH", maps + "/a", "application/merge-patch+json", strings.Repeat(`{"a":`, 200) + `"` + strings.Repeat("x", 2_900_000) + `"` + strings.Repeat("}", 200), 413,
+			"levels deep are too much work"},
 		{"copies", "PATCH", maps + "/a", asPatch, `[{"op":"add","path":"/data/b","value":"` + strings.Repeat("x", 100) + `"},` +
 			each(40, func(i int) string { return fmt.Sprintf(`{"op":"copy","from":"/data","path":"/data/c%d"}`, i) }) + "]", 422, ""},
 		{"aliases", "POST", maps, "application/yaml", "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + strings.Join(strings.Split(each(9, func(i int) string {

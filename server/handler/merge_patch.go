@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/kx-apiserver/kx/server/handler/patchwork"
 )
 
 // applyMergePatch applies a merge patch to an object's JSON.
@@ -22,6 +24,9 @@ func mergeJSON(p *patcher, document []byte) ([]byte, []error, error) {
 		if strictErrs, err = p.readMergePatch(&map[string]any{}); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := patchwork.CheckMerge(p.patch, document); err != nil {
+		return nil, nil, apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	patched, err := jsonpatch.MergePatch(document, p.patch)
 	if errors.Is(err, jsonpatch.ErrBadJSONPatch) {

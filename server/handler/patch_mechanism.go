@@ -166,7 +166,7 @@ func applyJSONPatch(p *patcher, document []byte) ([]byte, []error, error) {
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 			"The allowed maximum operations in a JSON patch is %d, got %d", maxJSONPatchOperations, len(patch)))
 	}
-	if err := patchwork.Check(p.patch, len(patch), document); err != nil {
+	if err := patchwork.Check(patch, p.patch, document); err != nil {
 		return nil, nil, apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	patched, err := applyOperations(patch, document)

@@ -114,7 +114,7 @@ func TestPatchConfigMap(t *testing.T) {
 			want: failure(413, "RequestEntityTooLarge", `"Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"`, "")},
 		{name: "too much work", patchType: jsonPatch, body: `[{"op":"add","path":"/x","value":[` + strings.Repeat("1,", 200_000) + `1]}` +
 			strings.Repeat(`,{"op":"add","path":"/x/0","value":1}`, 1999) + "]", code: 413,
-			want: failure(413, "RequestEntityTooLarge", `"Request entity too large: 2000 operations on lists of up to 202001 elements are too much work for one JSON patch, where as many operations may make lists of 150000 elements: send several patches, or a merge patch"`, "")},
+			want: failure(413, "RequestEntityTooLarge", `"Request entity too large: 1999 operations on elements of lists of up to 202000 elements are too much work for one JSON patch, where as many operations may make lists of 150075 elements: send several patches"`, "")},
 		{name: "too large", patchType: mergePatch, body: strings.Repeat(" ", 3<<20+1), code: 413, want: failure(413, "RequestEntityTooLarge", `"Request entity too large: limit is 3145728"`, "")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -211,7 +211,7 @@ func applyPatch(obj runtime.Object, sent []byte, patch jsonpatch.Patch, kind sch
 	if err != nil {
 		return nil, err
 	}
-	if err := patchwork.Check(sent, len(patch), document); err != nil {
+	if err := patchwork.Check(patch, sent, document); err != nil {
 		return nil, err
 	}
 	if document, err = patch.Apply(document); err != nil {
