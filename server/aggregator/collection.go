@@ -28,8 +28,8 @@ import (
 const (
 	// pageMost is the number of objects in a page of a list, and pagesMost the most pages.
 	pageMost, pagesMost = 500, 10_000
-	// listMost limits the bytes of all pages of a list, which is held in memory.
-	listMost = 128 << 20
+	// listMost limits the memory that all pages of a list take, and itemBytes is what an object takes besides its text.
+	listMost, itemBytes = 128 << 20, 264
 	// failureMost limits the bytes that are read of a failure, and wordsMost those that are shown if it is no Status.
 	failureMost, wordsMost = 64 << 10, 2 << 10
 	// ofMetadata requests lists of metadata, which is enough to empty a namespace. A server that does not support such
@@ -112,8 +112,7 @@ func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOption
 			return nil, err
 		}
 		if left -= page.bytes; left < 0 {
-			return nil, fmt.Errorf("list %s: the service %s answers more than %d bytes, which is the most that is read: delete some "+
-				"of its objects by name", c.resource, c.remote.service(), listMost)
+			return nil, c.tooLong()
 		}
 		all.Items = append(all.Items, page.Items...)
 		if all.ListMeta = page.ListMeta; page.Continue == "" {
@@ -129,17 +128,34 @@ type listPage struct {
 	bytes int
 }
 
-// UnmarshalJSON measures the page, which nothing else sees in bytes.
+var errTooLong = errors.New("its answer is too long")
+
+// UnmarshalJSON measures the page, which nothing else sees in bytes, before it makes objects of it.
 func (p *listPage) UnmarshalJSON(data []byte) error {
-	p.bytes = len(data)
+	var items struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(data, &items); err != nil {
+		return err
+	}
+	if p.bytes = len(data) + itemBytes*len(items.Items); p.bytes > listMost {
+		return errTooLong
+	}
 	return json.Unmarshal(data, &p.PartialObjectMetadataList)
+}
+
+func (c *collection) tooLong() error {
+	return fmt.Errorf("list %s: the service %s answers more than %d bytes, which is the most that is read: delete some of its objects "+
+		"by name", c.resource, c.remote.service(), listMost)
 }
 
 // page reads the page of a list at a continue token; an empty one is that of the first page.
 func (c *collection) page(ctx context.Context, token string) (*listPage, error) {
 	query := url.Values{"limit": {fmt.Sprint(pageMost)}, "continue": {token}}
 	page := &listPage{}
-	return page, c.ask(ctx, http.MethodGet, c.path(request.NamespaceValue(ctx))+"?"+query.Encode(), nil, page)
+	err := c.ask(ctx, http.MethodGet, c.path(request.NamespaceValue(ctx))+"?"+query.Encode(), nil, page)
+	if errors.Is(err, errTooLong) {
+		err = c.tooLong()
+	}
+	return page, err
 }
 
 // DeleteCollection deletes the objects in the namespace of ctx. It returns the metadata of all, or of some if the other
@@ -172,16 +188,17 @@ func (c *collection) DeleteCollection(ctx context.Context, validate rest.Validat
 func (c *collection) deleteWhole(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, error) {
 	found, err := c.page(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	if len(found.Items) == 0 && found.Continue == "" {
-		return &found.PartialObjectMetadataList, nil
-	}
-	if len(found.Items) > 0 {
-		if err := validate(ctx, &found.Items[0]); err != nil { // all are in one namespace
-			return nil, err
+	for read := 1; err == nil && len(found.Items) == 0 && found.Continue != ""; read++ {
+		if read == pagesMost {
+			return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
 		}
+		found, err = c.page(ctx, found.Continue)
+	}
+	if err != nil || len(found.Items) == 0 {
+		return &metav1.PartialObjectMetadataList{}, err
+	}
+	if err := validate(ctx, &found.Items[0]); err != nil { // all are in one namespace
+		return nil, err
 	}
 	return &found.PartialObjectMetadataList, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
 }
