@@ -150,10 +150,14 @@ func (s *Server) end() {
 	if failed {
 		page = s.keep()
 	}
+	log := s.process.log.text() // of a space before the next test has it
 	if err := s.leave(); err != nil {
 		s.t.Errorf("kxtest: %v", err)
 	}
-	if log := s.process.log.text(); log != "" && (failed || s.t.Failed() || testing.Verbose()) {
+	if s.space == nil {
+		log = s.process.log.text()
+	}
+	if log != "" && (failed || s.t.Failed() || testing.Verbose()) {
 		s.t.Logf("the log of kx serve:\n%s", log)
 	}
 	if page != "" {
@@ -249,20 +253,18 @@ func (i *instance) release() (held string) {
 	} {
 		_ = i.client.call(ctx, "DELETE", path, nil, nil) // the stop has a bound anyway
 	}
-	return i.underWay(ctx, "")
+	held, _ = i.underWay(ctx, "") // it is only said
+	return held
 }
 
 // underWay returns the requests that are under way, and match a filter.
-func (i *instance) underWay(ctx context.Context, filter string) string {
+func (i *instance) underWay(ctx context.Context, filter string) (string, error) {
 	running, err := i.client.journeys(ctx, strings.TrimSpace("phase:running,held !verb:watch "+filter))
-	if err != nil {
-		return ""
-	}
 	var all []string
 	for _, j := range running {
 		all = append(all, j.String())
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, "; "), err
 }
 
 // common has the servers that [Main] offers to all tests of the package.

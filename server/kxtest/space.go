@@ -28,8 +28,9 @@ func Space() Option {
 // space is a server that is brought back to its clean state after each test.
 type space struct {
 	*instance
-	// clean is the name of the snapshot of that state.
-	clean string
+	// clean is the name of the snapshot of that state, and webhook what Main gave.
+	clean   string
+	webhook Webhook
 }
 
 // startSpace gives a space to a test, with what the test wants beside.
@@ -74,29 +75,47 @@ func (s *shared) space() (*space, error) {
 	if err != nil {
 		return nil, errors.Join(err, i.stop())
 	}
-	return &space{i, clean.Metadata.Name}, nil
+	return &space{i, clean.Metadata.Name, i.webhook}, nil
 }
 
 // giveBack brings a space back to its clean state for the next test. It fails if the state is not certain to be that.
 func (s *shared) giveBack(is *space) error {
 	is.release()
-	ctx, cancel := context.WithTimeout(context.Background(), releaseMost)
+	if err := is.quiet(); err != nil {
+		return err
+	}
+	if err := is.rewind(is.clean); err != nil {
+		return err
+	}
+	is.instance.webhook = is.webhook
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle = append(s.idle, is)
+	return nil
+}
+
+// quietMost limits the wait for the end of a test's requests.
+const quietMost = 20 * time.Second
+
+// quiet waits until no request of the test is under way. The server may note the end of a request after its client has
+// the answer. The server's own writes do not outlive a rewind.
+func (is *space) quiet() error {
+	ctx, cancel := context.WithTimeout(context.Background(), quietMost)
 	defer cancel()
-	// The server may note the end of a request after its client has the answer. Its own writes do not outlive a rewind.
-	for held := is.underWay(ctx, notOfServer); held != ""; held = is.underWay(ctx, notOfServer) {
+	for {
+		held, err := is.underWay(ctx, notOfServer)
+		switch {
+		case err != nil:
+			return fmt.Errorf("look for requests that are under way: %w", err)
+		case held == "":
+			return nil
+		}
 		select {
 		case <-time.After(lookEvery):
 		case <-ctx.Done():
 			return fmt.Errorf("requests are under way: %s", held)
 		}
 	}
-	if err := is.rewind(is.clean); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.idle = append(s.idle, is)
-	return nil
 }
 
 // stop stops the servers that are left at the end of all tests.
