@@ -289,9 +289,9 @@ var checks = []struct {
 	{name: "texts of types", files: map[string]string{
 		"a.yaml": strings.Replace(goodApp, "        image: x\n", "        image: x\n        resources:\n          limits: {cpu: 1}\n          requests:\n            memory: 1Gib\n", 1),
 		"b.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata:\n  a: YQ==\n  b: '?'\n", "c.yaml": strings.Replace(goodMap, "good}", "good, creationTimestamp: yesterday}", 1),
-		"e.yaml": "apiVersion: v1\nkind: LimitRange\nmetadata: {name: r}\nspec:\n  limits:\n  - &a {type: Pod, max: &b {cpu: 1}}\n  - {<<: *a, min: *b}\n  - type: Pod\n    max: {<<: *b, memory: '1 Gi'}\n"},
+		"e.yaml": "apiVersion: v1\nkind: LimitRange\nmetadata: {name: r}\nspec:\n  limits:\n  - &a {type: Pod, max: &b {cpu: 1}}\n  - {<<: *a, min: *b}\n  - type: Pod\n    max: {<<: [{memory: 1 Gi}, *b]}\n"},
 		code: 1, want: []string{"DIR/a.yaml:15:13: Deployment web: refused: ", "quantities must match", "DIR/b.yaml:6:3: Secret s: refused: ", "illegal base64 data",
-			"DIR/c.yaml:3:24: ConfigMap good: refused: ", "parsing time \"yesterday\"", "DIR/e.yaml:9:19: LimitRange r: refused: "}},
+			"DIR/c.yaml:3:24: ConfigMap good: refused: ", "parsing time \"yesterday\"", "DIR/e.yaml:9:17: LimitRange r: refused: "}},
 	{name: "definition after its object", files: map[string]string{
 		"a.yaml": "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: a}\nspec:\n  size: 0\n---\napiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: b}\nspec: {sice: 1}\n", "b.yaml": cronTabs}, code: 1, want: []string{
 		"DIR/a.yaml:5:3: CronTab a: refused: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1\n",

@@ -69,6 +69,14 @@ func (m *misread) entries(path string, mapping *yaml.Node, as reflect.Type) (str
 	}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
+		if merged := aliasTarget(value); key.Tag == "!!merge" && merged.Kind == yaml.SequenceNode {
+			for _, one := range merged.Content {
+				if field, found := m.below(path, key, one, as); found != nil {
+					return field, found
+				}
+			}
+			continue
+		}
 		inner, of := fmt.Sprintf("%s[%s]", path, key.Value), reflect.Type(nil)
 		switch {
 		case key.Tag == "!!merge":
