@@ -148,9 +148,9 @@ func TestGivenFilesReload(t *testing.T) {
 	if in, _, _ := ask(before); in {
 		t.Error("the old authority is still believed")
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
-	must(t, err)
-	if want := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}); !bytes.Equal(config.CAData, want) {
-		t.Error("the kubeconfig has another serving certificate")
-	}
+	until(t, "the kubeconfig has the new serving certificate", func() bool {
+		config, err := clientcmd.BuildConfigFromFlags("", r.Kubeconfig)
+		must(t, err)
+		return bytes.Equal(config.CAData, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}))
+	})
 }

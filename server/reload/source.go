@@ -23,6 +23,7 @@ type Source struct {
 
 	directory bool
 	// other is the second file of a pair.
+	pair  bool
 	other string
 }
 
@@ -30,7 +31,7 @@ type Source struct {
 func OneFile(path string) Source { return Source{Path: path} }
 
 // Pair returns the source for two files that belong together, such as a certificate and its key. The first names it.
-func Pair(path, other string) Source { return Source{Path: path, other: other} }
+func Pair(path, other string) Source { return Source{Path: path, pair: true, other: other} }
 
 // Directory returns the source for the YAML and JSON files in the directory at path, by their names.
 // Subdirectories do not count.
@@ -50,7 +51,7 @@ const mostBytes = 32 << 20
 
 // Read returns the files, sorted by name, and their hash. For one file it equals the result of sha256sum.
 func (s Source) Read() (files []File, hash string, err error) {
-	if s.other != "" {
+	if s.pair {
 		return s.readPair()
 	}
 	if !s.directory {

@@ -11,13 +11,21 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// SyncDir makes changes of a directory's names survive a crash of the machine.
+// SyncDir makes changes of a directory's names survive a crash of the machine, where the file system can do that and
+// the user may read the directory.
 func SyncDir(path string) error {
 	dir, err := os.Open(path)
+	if errors.Is(err, os.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	err = dir.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
 }
 
 // lock locks a file of this name, if no process has. It does not wait, follow a link or open a pipe.
