@@ -284,9 +284,13 @@ func TestWebhooks(t *testing.T) {
 	client, err := dynamic.NewForConfig(s.Config())
 	must(t, err)
 	widget := map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "refused"}}
-	create := func() error {
-		_, err := client.Resource(widgets).Namespace("default").Create(within(t), &unstructured.Unstructured{Object: widget}, metav1.CreateOptions{})
+	create := func(dryRun ...string) error {
+		options := metav1.CreateOptions{DryRun: dryRun}
+		_, err := client.Resource(widgets).Namespace("default").Create(within(t), &unstructured.Unstructured{Object: widget}, options)
 		return err
+	}
+	// Admission learns of a webhook a moment after Start has stored it.
+	for create(metav1.DryRunAll) == nil {
 	}
 	refused := func() {
 		t.Helper()
