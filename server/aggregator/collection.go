@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,7 +29,7 @@ import (
 const (
 	// pageMost is the number of objects in a page of a list, and pagesMost the most pages.
 	pageMost, pagesMost = 500, 10_000
-	// listMost limits the memory that all pages of a list take, and itemBytes is what an object takes besides its text.
+	// listMost limits the memory of all pages of a list. itemBytes is the memory of an empty object.
 	listMost, itemBytes = 128 << 20, 264
 	// failureMost limits the bytes that are read of a failure, and wordsMost those that are shown if it is no Status.
 	failureMost, wordsMost = 64 << 10, 2 << 10
@@ -106,20 +107,31 @@ func (c *collection) ConvertToTable(ctx context.Context, obj, options runtime.Ob
 func (c *collection) List(ctx context.Context, _ *metainternalversion.ListOptions) (runtime.Object, error) {
 	all := &metav1.PartialObjectMetadataList{}
 	left := listMost
-	for range pagesMost {
-		page, err := c.page(ctx, all.Continue)
+	for page, err := range c.pages(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		if left -= page.bytes; left < 0 {
 			return nil, c.tooLong()
 		}
-		all.Items = append(all.Items, page.Items...)
-		if all.ListMeta = page.ListMeta; page.Continue == "" {
-			return all, nil
-		}
+		all.ListMeta, all.Items = page.ListMeta, append(all.Items, page.Items...)
 	}
-	return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
+	return all, nil
+}
+
+// pages reads the objects in the namespace of ctx, page by page. An error is the last one.
+func (c *collection) pages(ctx context.Context) iter.Seq2[*listPage, error] {
+	return func(yield func(*listPage, error) bool) {
+		token := ""
+		for range pagesMost {
+			page, err := c.page(ctx, token)
+			if !yield(page, err) || err != nil || page.Continue == "" {
+				return
+			}
+			token = page.Continue
+		}
+		yield(nil, fmt.Errorf("list %s: there is no end to its pages", c.resource))
+	}
 }
 
 // listPage is a page of a list with its size.
@@ -184,23 +196,22 @@ func (c *collection) DeleteCollection(ctx context.Context, validate rest.Validat
 	return found, nil
 }
 
-// deleteWhole deletes the objects by one request. Their first page says whether there are any.
+// deleteWhole deletes the objects by one request, if there are any. The first page with objects says that.
 func (c *collection) deleteWhole(ctx context.Context, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 ) (runtime.Object, error) {
-	found, err := c.page(ctx, "")
-	for read := 1; err == nil && len(found.Items) == 0 && found.Continue != ""; read++ {
-		if read == pagesMost {
-			return nil, fmt.Errorf("list %s: there is no end to its pages", c.resource)
+	for page, err := range c.pages(ctx) {
+		if err != nil {
+			return nil, err
 		}
-		found, err = c.page(ctx, found.Continue)
+		if len(page.Items) == 0 {
+			continue
+		}
+		if err := validate(ctx, &page.Items[0]); err != nil { // all are in one namespace
+			return nil, err
+		}
+		return &page.PartialObjectMetadataList, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
 	}
-	if err != nil || len(found.Items) == 0 {
-		return &metav1.PartialObjectMetadataList{}, err
-	}
-	if err := validate(ctx, &found.Items[0]); err != nil { // all are in one namespace
-		return nil, err
-	}
-	return &found.PartialObjectMetadataList, c.ask(ctx, http.MethodDelete, c.path(request.NamespaceValue(ctx)), options, nil)
+	return &metav1.PartialObjectMetadataList{}, nil
 }
 
 // ask sends a request to the other server as the user of ctx. It returns failures as a Status.
