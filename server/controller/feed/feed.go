@@ -60,7 +60,8 @@ type Feed struct {
 	resources map[string][]Follower
 	looked    atomic.Bool
 
-	// mu guards revision, up to which the followers have all changes, and more, which is closed when it rises.
+	// mu guards revision, up to which the followers have all changes, and more, which is closed when it rises. more is
+	// nil while nobody waits for that.
 	mu       sync.Mutex
 	revision int64
 	more     chan struct{}
@@ -73,11 +74,16 @@ func (f *Feed) Looked() bool { return f.looked.Load() }
 func (f *Feed) Learn(ctx context.Context, revision int64) error {
 	for {
 		f.mu.Lock()
-		reached, more := f.revision, f.more
-		f.mu.Unlock()
+		reached := f.revision
 		if reached >= revision {
+			f.mu.Unlock()
 			return nil
 		}
+		if f.more == nil {
+			f.more = make(chan struct{})
+		}
+		more := f.more
+		f.mu.Unlock()
 		select {
 		case <-more:
 		case <-ctx.Done():
@@ -90,10 +96,10 @@ func (f *Feed) Learn(ctx context.Context, revision int64) error {
 func (f *Feed) reach(revision int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if revision > f.revision {
-		f.revision = revision
+	f.revision = max(f.revision, revision)
+	if f.more != nil {
 		close(f.more)
-		f.more = make(chan struct{})
+		f.more = nil
 	}
 }
 
@@ -101,7 +107,7 @@ func (f *Feed) reach(revision int64) {
 func New(etcd *admin.Live, decoder *admin.Decoder, log *slog.Logger) *Feed {
 	return &Feed{
 		etcd: etcd, keys: decoder.Encryption, prefix: strings.TrimSuffix(decoder.Prefix, "/") + "/", log: log,
-		resources: map[string][]Follower{}, more: make(chan struct{}),
+		resources: map[string][]Follower{},
 	}
 }
 
