@@ -32,7 +32,7 @@ func NewPaths(paths [][]string) *Paths {
 	return p
 }
 
-// child returns the node of a name below n, which it adds if there is none.
+// child returns the node of a name below n. If n has none, it adds one.
 func (n *pathNode) child(name string) *pathNode {
 	i, found := slices.BinarySearchFunc(n.next, name, func(n *pathNode, name string) int {
 		return strings.Compare(n.name, name)

@@ -19,7 +19,7 @@ import (
 const (
 	// maxPiecesBytes bounds the memory of the pieces of one server.
 	maxPiecesBytes = 16 << 20
-	// pieceOverheadBytes is what a piece takes besides its data.
+	// pieceOverheadBytes is the memory of a piece without its data.
 	pieceOverheadBytes = 256
 	// minPieceBytes is the least that is kept: the ends of a list change with each revision.
 	minPieceBytes = 16 << 10

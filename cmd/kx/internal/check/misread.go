@@ -24,8 +24,8 @@ type seenNode struct {
 	as   reflect.Type
 }
 
-// misreadField returns the field of a built-in object to which a decoder's message belongs, and its node. The node is
-// nil if there is none.
+// misreadField returns the field of a built-in object to which a decoder's message belongs, and its node. Without such
+// a field, the node is nil.
 func (d *document) misreadField(message string) (path string, at *yaml.Node) {
 	in := d.origin()
 	object, err := scheme.Scheme.New(d.groupVersionKind())
@@ -69,8 +69,12 @@ func (m *misread) entries(path string, mapping *yaml.Node, as reflect.Type) (str
 	}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
-		if merged := aliasTarget(value); key.Tag == "!!merge" && merged.Kind == yaml.SequenceNode {
-			for _, one := range merged.Content {
+		if key.Tag == "!!merge" {
+			merged := []*yaml.Node{value}
+			if several := aliasTarget(value); several.Kind == yaml.SequenceNode {
+				merged = several.Content
+			}
+			for _, one := range merged {
 				if field, found := m.below(path, key, one, as); found != nil {
 					return field, found
 				}
@@ -78,12 +82,9 @@ func (m *misread) entries(path string, mapping *yaml.Node, as reflect.Type) (str
 			continue
 		}
 		inner, of := fmt.Sprintf("%s[%s]", path, key.Value), reflect.Type(nil)
-		switch {
-		case key.Tag == "!!merge":
-			inner, of = path, as
-		case as.Kind() == reflect.Map:
+		if as.Kind() == reflect.Map {
 			of = as.Elem()
-		default:
+		} else {
 			inner, of = strings.TrimPrefix(path+"."+key.Value, "."), fields[key.Value]
 		}
 		if of == nil {
